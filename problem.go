@@ -117,7 +117,7 @@ func detail(k problemKind, err *Error) string {
 	switch err.Kind {
 	case ErrInvalidKey: //nolint:errorlint // the sentinel itself
 		if wrong, ok := err.Err.(httpfield.MalformedError); ok { //nolint:errorlint // not what a user's function failed with
-			return "The idempotency key " + wrong.Reason + ". " + wrong.Remedy
+			return "The idempotency key " + string(wrong) + ". " + httpfield.Remedy
 		}
 	case ErrMissingKey:
 		if header, ok := strings.CutPrefix(err.Field, sourceHeader); ok {

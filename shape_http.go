@@ -76,11 +76,7 @@ func (s *httpShape) identify(ctx context.Context, src *source) (request, error) 
 		return request{}, err
 	}
 	h := s.keys.newHash("record key")
-	if s.keys.selects {
-		r.ScopeOfSelected(h, tenantID(ctx), who, key)
-	} else {
-		r.Scope(h, tenantID(ctx), who, key)
-	}
+	r.Scope(h, tenantID(ctx), who, key, s.keys.selects)
 	req := request{recordKey: recordKey(s.keys.operation, h)}
 	h.Reset("fingerprint")
 	if !s.keys.selectsFingerprint {

@@ -180,7 +180,7 @@ func shapeOf(c *config, in, out reflect.Type, p *setup.Problems) (_ shape, keeps
 	if c.http.TimestampHeader != "" {
 		headers = append(headers, c.http.TimestampHeader)
 	}
-	family, isHTTP := gateway.FamilyOf(in, out, gateway.Settings{Headers: headers})
+	family, isHTTP := gateway.FamilyOf(in, out, headers...)
 	if (isHTTP || c.shared != nil) && !c.operationSet {
 		c.operation = defaultOperation(p)
 	}

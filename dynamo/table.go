@@ -41,53 +41,17 @@ func TableDefinition(name string, config ...Config) *dynamodb.CreateTableInput {
 }
 
 func (a *attributes) definition(name string) *dynamodb.CreateTableInput {
-	in := &dynamodb.CreateTableInput{
-		TableName: aws.String(name), BillingMode: types.BillingModePayPerRequest,
-		GlobalSecondaryIndexes: []types.GlobalSecondaryIndex{a.index()},
-	}
-	define := func(at attribute, is types.ScalarAttributeType) {
-		in.AttributeDefinitions = append(in.AttributeDefinitions,
-			types.AttributeDefinition{AttributeName: aws.String(at.name), AttributeType: is})
-	}
-	define(a.id, types.ScalarAttributeTypeS)
-	in.KeySchema = append(in.KeySchema, keyPart(a.id, types.KeyTypeHash))
+	key := []string{a.id.name}
 	if a.composite() {
-		define(a.sort, types.ScalarAttributeTypeS)
-		in.KeySchema = append(in.KeySchema, keyPart(a.sort, types.KeyTypeRange))
+		key = append(key, a.sort.name)
 	}
-	define(a.attention, types.ScalarAttributeTypeS)
-	define(a.attentionAt, types.ScalarAttributeTypeN)
-	return in
-}
-
-func keyPart(at attribute, kind types.KeyType) types.KeySchemaElement {
-	return types.KeySchemaElement{AttributeName: aws.String(at.name), KeyType: kind}
-}
-
-// index is the index of the records with attention.
-func (a *attributes) index() types.GlobalSecondaryIndex {
-	return types.GlobalSecondaryIndex{
-		IndexName: aws.String(AttentionIndex),
-		KeySchema: []types.KeySchemaElement{
-			keyPart(a.attention, types.KeyTypeHash),
-			keyPart(a.attentionAt, types.KeyTypeRange),
-		},
-		Projection: &types.Projection{
-			ProjectionType:   types.ProjectionTypeInclude,
-			NonKeyAttributes: []string{a.status.name, a.reason.name, a.attempt.name},
-		},
-	}
+	return table.Definition(name, key, AttentionIndex, [2]string{a.attention.name, a.attentionAt.name},
+		a.status.name, a.reason.name, a.attempt.name)
 }
 
 // TimeToLiveDefinition returns the time to live setting that belongs to [TableDefinition].
 func TimeToLiveDefinition(name string, config ...Config) *dynamodb.UpdateTimeToLiveInput {
-	return &dynamodb.UpdateTimeToLiveInput{
-		TableName: aws.String(name),
-		TimeToLiveSpecification: &types.TimeToLiveSpecification{
-			AttributeName: aws.String(attributesOf(config).expiration.name),
-			Enabled:       aws.Bool(true),
-		},
-	}
+	return table.TimeToLive(name, attributesOf(config).expiration.name)
 }
 
 // CreateTable creates the table with its [AttentionIndex], enables its time to live and returns
@@ -275,7 +239,7 @@ func (s *Store) Advise(ctx context.Context) ([]string, error) {
 	if err != nil {
 		return nil, checkError("DescribeTable", s.table, err)
 	}
-	advice := table.CompareIndex(out.Table, s.attr.index(),
+	advice := table.CompareIndex(out.Table, s.attr.definition(s.table).GlobalSecondaryIndexes[0],
 		"to find what somebody has to settle, the whole table has to be read")
 	if table.Strong(out.Table) {
 		advice = append(advice,

@@ -31,42 +31,18 @@ const StreamFilter = `{"dynamodb":{"NewImage":{"outbox_due":{"N":[{"exists":true
 // TableDefinition returns the table of an outbox, billed on demand, with its stream and its
 // [Index]. Time to live has a call of its own, see [TimeToLiveDefinition].
 func TableDefinition(name string) *dynamodb.CreateTableInput {
-	return &dynamodb.CreateTableInput{
-		TableName:   aws.String(name),
-		BillingMode: types.BillingModePayPerRequest,
-		AttributeDefinitions: []types.AttributeDefinition{
-			{AttributeName: aws.String(attributeID), AttributeType: types.ScalarAttributeTypeS},
-			{AttributeName: aws.String(attributeShard), AttributeType: types.ScalarAttributeTypeS},
-			{AttributeName: aws.String(attributeDue), AttributeType: types.ScalarAttributeTypeN},
-		},
-		KeySchema: []types.KeySchemaElement{{AttributeName: aws.String(attributeID), KeyType: types.KeyTypeHash}},
-		GlobalSecondaryIndexes: []types.GlobalSecondaryIndex{{
-			IndexName: aws.String(Index),
-			KeySchema: []types.KeySchemaElement{
-				{AttributeName: aws.String(attributeShard), KeyType: types.KeyTypeHash},
-				{AttributeName: aws.String(attributeDue), KeyType: types.KeyTypeRange},
-			},
-			Projection: &types.Projection{
-				ProjectionType:   types.ProjectionTypeInclude,
-				NonKeyAttributes: []string{attributeCreatedAt},
-			},
-		}},
-		StreamSpecification: &types.StreamSpecification{
-			StreamEnabled:  aws.Bool(true),
-			StreamViewType: types.StreamViewTypeNewImage,
-		},
+	in := table.Definition(name, []string{attributeID}, Index, [2]string{attributeShard, attributeDue},
+		attributeCreatedAt)
+	in.StreamSpecification = &types.StreamSpecification{
+		StreamEnabled: aws.Bool(true), StreamViewType: types.StreamViewTypeNewImage,
 	}
+	return in
 }
 
 // TimeToLiveDefinition returns the time to live setting that belongs to [TableDefinition]: it
 // deletes messages some time after they are done. A message that is not done has no expiration.
 func TimeToLiveDefinition(name string) *dynamodb.UpdateTimeToLiveInput {
-	return &dynamodb.UpdateTimeToLiveInput{
-		TableName: aws.String(name),
-		TimeToLiveSpecification: &types.TimeToLiveSpecification{
-			AttributeName: aws.String(attributeExpiration), Enabled: aws.Bool(true),
-		},
-	}
+	return table.TimeToLive(name, attributeExpiration)
 }
 
 // CreateTable creates the table of an outbox, enables its time to live and returns when it is ready

@@ -11,7 +11,7 @@ import (
 
 func restFamily(t testing.TB) *Family {
 	t.Helper()
-	f, ok := familyOf[requestV1, responseV1](Settings{})
+	f, ok := familyOf[requestV1, responseV1]()
 	require.True(t, ok)
 	return f
 }
@@ -75,8 +75,8 @@ func TestStorableLeavesOutWhatConnectionNames(t *testing.T) {
 
 func TestStorableLeavesOutCookies(t *testing.T) {
 	t.Parallel()
-	v2, _ := familyOf[requestV2, responseV2](Settings{})
-	url, _ := familyOf[requestURL, responseURL](Settings{})
+	v2, _ := familyOf[requestV2, responseV2]()
+	url, _ := familyOf[requestURL, responseURL]()
 	cookies, headers := []string{"b=2"}, map[string]string{"Set-Cookie": "a=1", "X": "1"}
 	left := map[string]string{"X": "1"}
 	for _, c := range []struct {
@@ -97,7 +97,7 @@ func TestAnswerIsInTheMapInWhichTheLoadBalancerLooks(t *testing.T) {
 	t.Parallel()
 	single := map[string]string{"Content-Type": "text/plain", "X-Tags": "a, b"}
 	multi := map[string][]string{"Content-Type": {"text/plain"}, "X-Tags": {"a", "b"}, "None": {}}
-	alb, _ := familyOf[albRequest, albResponse](Settings{})
+	alb, _ := familyOf[albRequest, albResponse]()
 	for name, c := range map[string]struct {
 		out        albResponse
 		in         headerMap
@@ -151,7 +151,7 @@ func TestCookiesThatMoveToTheOtherMapAreNotJoined(t *testing.T) {
 		StatusCode:        200,
 		MultiValueHeaders: map[string][]string{"set-COOKIE": {"a=1", "b=2"}, "Vary": {"A", "B"}, "None": {}},
 	}
-	alb, _ := familyOf[albRequest, albResponse](Settings{})
+	alb, _ := familyOf[albRequest, albResponse]()
 	answer, _ := alb.Announce(&Request{answerIn: singleMap}, out, Announcement{Replayed: true})
 	assert.Equal(t, map[string]string{"set-COOKIE": "b=2", "Vary": "A, B", "Idempotent-Replayed": "true"},
 		answer.(albResponse).Headers)
@@ -160,7 +160,7 @@ func TestCookiesThatMoveToTheOtherMapAreNotJoined(t *testing.T) {
 func TestMadeResponseIsInTheMapInWhichTheGatewayLooks(t *testing.T) {
 	t.Parallel()
 	headers := map[string]string{"Content-Type": "application/problem+json"}
-	f, _ := familyOf[albRequest, albResponse](Settings{})
+	f, _ := familyOf[albRequest, albResponse]()
 	for status, description := range map[int]string{
 		202: "202 Accepted", 400: "400 Bad Request", 401: "401 Unauthorized", 409: "409 Conflict",
 		422: "422 Unprocessable Content",
@@ -172,7 +172,7 @@ func TestMadeResponseIsInTheMapInWhichTheGatewayLooks(t *testing.T) {
 		want.Headers, want.MultiValueHeaders = nil, map[string][]string{"Content-Type": {"application/problem+json"}}
 		assert.Equal(t, want, f.Make(&Request{answerIn: multiMap}, status, headers, "b"))
 	}
-	made, ok := familyOf[requestURL, *responseURL](Settings{})
+	made, ok := familyOf[requestURL, *responseURL]()
 	require.True(t, ok)
 	assert.Equal(t, &responseURL{StatusCode: 409, Headers: headers, Body: "b"},
 		made.Make(&Request{}, 409, headers, "b"))

@@ -14,7 +14,7 @@ import (
 // scopeOf is the digest of a scope.
 func scopeOf(r *Request, tenantID string, who Caller, key string) string {
 	h := fingerprint.New("record key")
-	r.Scope(h, tenantID, who, key)
+	r.Scope(h, tenantID, who, key, false)
 	return h.Text()
 }
 

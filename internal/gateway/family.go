@@ -7,7 +7,7 @@
 // response into the form that is stored, and adds the headers of this module to an answer.
 //
 // The package knows no records, no stores, no options and no errors of the module, and no context
-// of an invocation. What it needs from there comes as [Settings] or as a parameter.
+// of an invocation. What it needs from there comes as a parameter.
 //
 // # How an event is read, and an answer written
 //
@@ -39,13 +39,6 @@ import (
 
 	"github.com/go-idempotent/idempotent/internal/httpfield"
 )
-
-// Settings are what a handler wants of its gateway.
-type Settings struct {
-	// Headers are the request headers that the handler looks at, in any spelling and any order.
-	// Content type, trace id and forwarded-for, which this package needs itself, may be left out.
-	Headers []string
-}
 
 // Family translates between the event types of one gateway and what all gateways have in common.
 // The types of a handler are the event and the response of the gateway, or pointers to them. A nil
@@ -86,17 +79,19 @@ const Supported = "an HTTP handler takes an events.APIGatewayV2HTTPRequest and r
 	"events.APIGatewayV2HTTPResponse, or takes an events.APIGatewayProxyRequest, events.LambdaFunctionURLRequest or " +
 	"events.ALBTargetGroupRequest and returns the response that belongs to it"
 
-// FamilyOf returns the family of a handler's types. It reports false if they belong to none.
-func FamilyOf(in, out reflect.Type, s Settings) (*Family, bool) {
+// FamilyOf returns the family of a handler's types. It reports false if they belong to none. headers
+// are those of a request that the handler looks at, in any spelling and any order. Content type,
+// trace id and forwarded-for, which this package needs itself, may be left out.
+func FamilyOf(in, out reflect.Type, headers ...string) (*Family, bool) {
 	for _, k := range kinds() {
-		if elemOf(in) != k.event || elemOf(out) != k.response {
+		if ElemOf(in) != k.event || ElemOf(out) != k.response {
 			continue
 		}
 		none := reflect.Zero(k.response)
 		if out.Kind() == reflect.Pointer {
 			none = reflect.New(k.response)
 		}
-		names := append([]string{httpfield.ContentType, httpfield.TraceID, httpfield.ForwardedFor}, s.Headers...)
+		names := append([]string{httpfield.ContentType, httpfield.TraceID, httpfield.ForwardedFor}, headers...)
 		return &Family{
 			kind: k, names: slices.Compact(httpfield.Lowered(names)), root: rootOf(k.members), none: none.Interface(),
 		}, true
@@ -107,7 +102,7 @@ func FamilyOf(in, out reflect.Type, s Settings) (*Family, bool) {
 // OfTwo says that a handler takes the request of one family and returns the response of another. It
 // is empty if the handler does not.
 func OfTwo(in, out reflect.Type) string {
-	in, out = elemOf(in), elemOf(out)
+	in, out = ElemOf(in), ElemOf(out)
 	var takes, returns kind
 	for _, k := range kinds() {
 		if k.event == in {
@@ -124,8 +119,8 @@ func OfTwo(in, out reflect.Type) string {
 		in, takes.of, out, strings.TrimSuffix(returns.of, ","), takes.response)
 }
 
-// elemOf returns the type behind a pointer.
-func elemOf(t reflect.Type) reflect.Type {
+// ElemOf returns the type behind a pointer.
+func ElemOf(t reflect.Type) reflect.Type {
 	if t.Kind() == reflect.Pointer {
 		return t.Elem()
 	}
@@ -135,7 +130,7 @@ func elemOf(t reflect.Type) reflect.Type {
 // HasStatus reports whether a type is a response of some gateway, of a supported family or not: a
 // struct of package events with a status, or a pointer to one.
 func HasStatus(out reflect.Type) bool {
-	out = elemOf(out)
+	out = ElemOf(out)
 	if out.Kind() != reflect.Struct || out.PkgPath() != reflect.TypeFor[events.APIGatewayProxyResponse]().PkgPath() {
 		return false
 	}

@@ -43,7 +43,7 @@ func TestFamilyIsThatOfBothTypes(t *testing.T) {
 
 func isFamily[In, Out any](t *testing.T) bool {
 	t.Helper()
-	f, ok := familyOf[In, Out](Settings{})
+	f, ok := familyOf[In, Out]()
 	assert.Equal(t, ok, f != nil)
 	return ok
 }
@@ -67,8 +67,8 @@ func TestResponsesOfGatewaysHaveAStatus(t *testing.T) {
 }
 
 // familyOf is the family of the types of a handler.
-func familyOf[In, Out any](s Settings) (*Family, bool) {
-	return FamilyOf(reflect.TypeFor[In](), reflect.TypeFor[Out](), s)
+func familyOf[In, Out any](headers ...string) (*Family, bool) {
+	return FamilyOf(reflect.TypeFor[In](), reflect.TypeFor[Out](), headers...)
 }
 
 // reads reads an event by value.

@@ -60,8 +60,8 @@ var (
 )
 
 // Header returns the values of a request header in the order in which they were sent. name may be
-// in any spelling. The result is nil for a header that was not sent, and for one that [Settings]
-// does not name.
+// in any spelling. The result is nil for a header that was not sent, and for one that [FamilyOf]
+// was not told of.
 func (r *Request) Header(name string) []string {
 	for i, known := range r.event.names {
 		if strings.EqualFold(known, name) && len(r.event.headers[i].values) > 0 {

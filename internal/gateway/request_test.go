@@ -74,7 +74,7 @@ func TestRefusalsSayWhichFamilyIsMeant(t *testing.T) {
 // readOf reads decoded events.
 func readOf[In, Out any](t testing.TB) func(In) *Request {
 	t.Helper()
-	f, ok := familyOf[In, Out](Settings{})
+	f, ok := familyOf[In, Out]()
 	require.True(t, ok)
 	return func(in In) *Request {
 		r := new(Request)
@@ -127,7 +127,7 @@ func TestRequestOfALoadBalancerAndOfAFunctionURL(t *testing.T) {
 // sent twice.
 func TestHeaderHasAllOfItsValues(t *testing.T) {
 	t.Parallel()
-	f, _ := familyOf[requestV1, responseV1](Settings{Headers: []string{"Key", "KEY", "Content-Type"}})
+	f, _ := familyOf[requestV1, responseV1]("Key", "KEY", "Content-Type")
 	assert.Equal(t, []string{"content-type", "key", "x-amzn-trace-id", "x-forwarded-for"}, f.names)
 	for _, c := range []struct {
 		single map[string]string

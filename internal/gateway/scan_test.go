@@ -23,7 +23,7 @@ type eventReader struct {
 
 func readerOf[In, Out any](t testing.TB) eventReader {
 	t.Helper()
-	f, ok := familyOf[In, Out](Settings{Headers: []string{"Idempotency-Key", "X-Sent-At", "X-Client-Tags", "Accept"}})
+	f, ok := familyOf[In, Out]("Idempotency-Key", "X-Sent-At", "X-Client-Tags", "Accept")
 	require.True(t, ok)
 	return eventReader{
 		scan: func(payload []byte, r *Request) bool { return f.Scan(payload, false, r) },
@@ -102,7 +102,7 @@ func (r eventReader) agrees(t testing.TB, payload []byte) bool {
 // TestWhatIsNoEventIsRefused: also where nobody looks at what Scan reports.
 func TestWhatIsNoEventIsRefused(t *testing.T) {
 	t.Parallel()
-	f, ok := familyOf[requestV2, responseV2](Settings{})
+	f, ok := familyOf[requestV2, responseV2]()
 	require.True(t, ok)
 	for _, encoded := range []bool{false, true} {
 		for _, payload := range []string{"[]", `{"requestContext":{"http":{"method":"POST"`, ""} {

@@ -10,34 +10,18 @@ import (
 )
 
 // Scope adds to h what a key belongs to: the tenant of the invocation (empty for none), the caller,
-// and API, stage, method and route of r. Where there is no route, the path counts. h puts its
-// length before each field, so no two scopes have the same digest.
+// and API, stage, method and route of r. Where there is no route, the path counts. Of a key that
+// the handler selects from the event, method, route and path do not count: a client chooses them,
+// and whoever spells a path in eight ways must not have eight keys. h puts its length before each
+// field, so no two scopes have the same digest.
 //
 // Digests are stored. What is added here, and in which order, must never change.
-func (r *Request) Scope(h *fingerprint.Hash, tenantID string, who Caller, key string) {
-	h.String("http")
-	r.caller(h, tenantID, who)
-	h.String(r.Method)
-	if r.Route != "" {
-		h.String("route")
-		h.String(r.Route)
-	} else {
-		h.String("path")
-		h.String(r.Path)
+func (r *Request) Scope(h *fingerprint.Hash, tenantID string, who Caller, key string, selected bool) {
+	kind := "http"
+	if selected {
+		kind = "http selected"
 	}
-	h.String(key)
-}
-
-// ScopeOfSelected is [Request.Scope] for a key that the handler selects from the event. Method,
-// route and path do not count: a client chooses them, and whoever spells a path in eight ways must
-// not have eight keys.
-func (r *Request) ScopeOfSelected(h *fingerprint.Hash, tenantID string, who Caller, key string) {
-	h.String("http selected")
-	r.caller(h, tenantID, who)
-	h.String(key)
-}
-
-func (r *Request) caller(h *fingerprint.Hash, tenantID string, who Caller) {
+	h.String(kind)
 	h.String(tenantID)
 	h.String(who.source)
 	h.String(strconv.Itoa(who.count))
@@ -46,6 +30,17 @@ func (r *Request) caller(h *fingerprint.Hash, tenantID string, who Caller) {
 	}
 	h.String(r.API)
 	h.String(r.Stage)
+	if !selected {
+		h.String(r.Method)
+		if r.Route != "" {
+			h.String("route")
+			h.String(r.Route)
+		} else {
+			h.String("path")
+			h.String(r.Path)
+		}
+	}
+	h.String(key)
 }
 
 // ScopePart is one part of a scope in words.
@@ -55,10 +50,9 @@ type ScopePart struct {
 	Personal bool
 }
 
-// ScopeParts lists what [Request.Scope] digests, apart from the key, or, for a selected key,
-// [Request.ScopeOfSelected]: for people who ask what a key counts for. Two scopes are equal if and
-// only if their parts are. A part that the event does not have is left out, but a caller has all
-// parts of its source.
+// ScopeParts lists what [Request.Scope] digests, apart from the key: for people who ask what a key
+// counts for. Two scopes are equal if and only if their parts are. A part that the event does not
+// have is left out, but a caller has all parts of its source.
 func (r *Request) ScopeParts(tenantID string, who Caller, selected bool) []ScopePart {
 	parts := make([]ScopePart, 0, 8)
 	add := func(name, value string) {

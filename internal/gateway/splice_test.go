@@ -67,7 +67,7 @@ func splicers() []splicer {
 }
 
 func splicerOf[In, Out any](name string) splicer {
-	family, _ := familyOf[In, Out](Settings{})
+	family, _ := familyOf[In, Out]()
 	again := func(text []byte, change func(Out) Out) []byte {
 		var out Out
 		if json.Unmarshal(text, &out) != nil {

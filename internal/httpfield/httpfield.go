@@ -20,16 +20,11 @@ import (
 // of the Stripe API.
 const MaxKey = 255
 
-// MalformedError says what is wrong with the header of a key. It does not hold the key, so a client
-// may read it.
-type MalformedError struct {
-	// Reason continues a sentence that begins with "the idempotency key".
-	Reason string
-	// Remedy is a sentence that tells the client what to send instead.
-	Remedy string
-}
+// MalformedError says what is wrong with the header of a key, and continues a sentence that begins
+// with "the idempotency key". It does not hold the key, so a client may read it.
+type MalformedError string
 
-func (m MalformedError) Error() string { return m.Reason }
+func (m MalformedError) Error() string { return string(m) }
 
 // ReadKey returns the key in the values of its header. check says what is wrong with the form of a
 // key; nil accepts every key. The errors of ReadKey are of type [MalformedError].
@@ -47,13 +42,13 @@ func ReadKey(values []string, check func(key string) error) (string, error) {
 		}
 	}
 	if err != nil {
-		return "", MalformedError{Reason: err.Error(), Remedy: remedy}
+		return "", MalformedError(err.Error())
 	}
 	return key, nil
 }
 
-// remedy tells a client what it may send.
-const remedy = "Send the header once, with a key of 1 to 255 printable ASCII characters, in double quotes if it " +
+// Remedy tells a client whose key is malformed what it may send.
+const Remedy = "Send the header once, with a key of 1 to 255 printable ASCII characters, in double quotes if it " +
 	"holds a space, comma, semicolon, double quote or backslash."
 
 // Each of these continues "the idempotency key".

@@ -102,9 +102,6 @@ func checkAgainstReader(t *testing.T, field string) (string, bool) {
 	return key, true
 }
 
-const inQuotesIf = " printable ASCII characters, in double quotes if it holds a space, comma, semicolon, double " +
-	"quote or backslash."
-
 func TestParseKeySaysWhatIsWrongWithoutTheKey(t *testing.T) {
 	t.Parallel()
 	for field, reason := range map[string]string{
@@ -124,9 +121,8 @@ func TestParseKeySaysWhatIsWrongWithoutTheKey(t *testing.T) {
 		_, err := ReadKey([]string{field}, nil)
 		wrong, ok := err.(MalformedError)
 		require.True(t, ok, field)
-		assert.Contains(t, wrong.Reason, reason, field)
-		assert.NotContains(t, wrong.Reason+wrong.Remedy, "hu", field)
-		assert.Equal(t, "Send the header once, with a key of 1 to 255"+inQuotesIf, wrong.Remedy)
+		assert.Contains(t, string(wrong), reason, field)
+		assert.NotContains(t, string(wrong), "hu", field)
 	}
 }
 
@@ -161,8 +157,7 @@ func TestKeyKeepsToItsRules(t *testing.T) {
 		_, err := ReadKey([]string{c.field}, c.check)
 		wrong, ok := err.(MalformedError)
 		require.True(t, ok, c.field)
-		assert.Equal(t, c.reason, wrong.Reason, c.field)
-		assert.Equal(t, "Send the header once, with a key of 1 to 255"+inQuotesIf, wrong.Remedy)
+		assert.Equal(t, c.reason, string(wrong), c.field)
 	}
 	_, err := ReadKey([]string{strings.Repeat("k", MaxKey)}, nil)
 	require.NoError(t, err)

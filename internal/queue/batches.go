@@ -6,6 +6,8 @@ import (
 	"strings"
 
 	"github.com/aws/aws-lambda-go/events"
+
+	"github.com/go-idempotent/idempotent/internal/gateway"
 )
 
 // batchFunctions are the types of package events that stand for one record of a batch, with the
@@ -28,7 +30,7 @@ func batchFunctions() map[reflect.Type]string {
 // Problem says that an event is a whole batch. It is empty if the event is none. One key cannot
 // stand for a batch: the same record comes again in another one.
 func Problem(in reflect.Type) string {
-	event := elemOf(in)
+	event := gateway.ElemOf(in)
 	record := recordIn(event, map[reflect.Type]bool{})
 	if record == nil {
 		return ""
@@ -65,8 +67,8 @@ func recordIn(event reflect.Type, seen map[reflect.Type]bool) reflect.Type {
 	ofEvents := event.PkgPath() == reflect.TypeFor[events.SQSEvent]().PkgPath()
 	for f := range event.Fields() {
 		switch {
-		case f.Anonymous && elemOf(f.Type).Kind() == reflect.Struct:
-			if record := recordIn(elemOf(f.Type), seen); record != nil {
+		case f.Anonymous && gateway.ElemOf(f.Type).Kind() == reflect.Struct:
+			if record := recordIn(gateway.ElemOf(f.Type), seen); record != nil {
 				return record
 			}
 		case ofEvents || f.Name == "Records":
@@ -87,18 +89,11 @@ func recordOf(list reflect.Type) reflect.Type {
 	if list.Kind() != reflect.Slice && list.Kind() != reflect.Array {
 		return nil
 	}
-	record := elemOf(list.Elem())
+	record := gateway.ElemOf(list.Elem())
 	if _, is := batchFunctions()[record]; !is {
 		return nil
 	}
 	return record
-}
-
-func elemOf(t reflect.Type) reflect.Type {
-	if t.Kind() == reflect.Pointer {
-		return t.Elem()
-	}
-	return t
 }
 
 // Event returns the type of package events that a type is, embeds, points to, or has as its

@@ -15,7 +15,7 @@ import (
 // pointer to an in. A nil pointer has no payload. With exact, names that differ in case are two.
 func Payload(in reflect.Type, exact bool) func(h *fingerprint.Hash, event any) error {
 	tried := payloadHash{Hash: fingerprint.New("")}
-	if !tried.record(reflect.Zero(elemOf(in)).Interface()) {
+	if !tried.record(reflect.Zero(gateway.ElemOf(in)).Interface()) {
 		return nil
 	}
 	return func(h *fingerprint.Hash, event any) error {

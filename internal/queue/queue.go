@@ -15,6 +15,8 @@ import (
 	"strings"
 
 	"github.com/aws/aws-lambda-go/events"
+
+	"github.com/go-idempotent/idempotent/internal/gateway"
 )
 
 // The sources of records, as a report.Batch names them.
@@ -147,7 +149,7 @@ func compareNumbers(a, b string) int {
 // not the type of a record, nor of a pointer to one. An event is a pointer to an in. A nil pointer
 // has no key.
 func Key(in reflect.Type) func(event any) (string, error) {
-	if _, is := keyOf(reflect.Zero(elemOf(in)).Interface()); !is {
+	if _, is := keyOf(reflect.Zero(gateway.ElemOf(in)).Interface()); !is {
 		return nil
 	}
 	return func(event any) (string, error) {

@@ -32,6 +32,46 @@ type Creator interface {
 		optFns ...func(*dynamodb.Options)) (*dynamodb.UpdateTimeToLiveOutput, error)
 }
 
+// Definition returns a table that is billed on demand. The attributes of its key are texts. Those of
+// its one index are a text and a number, and the index includes some more.
+func Definition(name string, key []string, index string, of [2]string, included ...string) *dynamodb.CreateTableInput {
+	in := &dynamodb.CreateTableInput{
+		TableName: aws.String(name), BillingMode: types.BillingModePayPerRequest, KeySchema: schemaOf(key),
+		GlobalSecondaryIndexes: []types.GlobalSecondaryIndex{{
+			IndexName: aws.String(index), KeySchema: schemaOf(of[:]),
+			Projection: &types.Projection{ProjectionType: types.ProjectionTypeInclude, NonKeyAttributes: included},
+		}},
+	}
+	for _, attribute := range slices.Concat(key, of[:]) {
+		is := types.ScalarAttributeTypeS
+		if attribute == of[1] {
+			is = types.ScalarAttributeTypeN
+		}
+		in.AttributeDefinitions = append(in.AttributeDefinitions,
+			types.AttributeDefinition{AttributeName: aws.String(attribute), AttributeType: is})
+	}
+	return in
+}
+
+// schemaOf returns a key: a partition key, perhaps with a sort key.
+func schemaOf(attributes []string) (key []types.KeySchemaElement) {
+	for i, attribute := range attributes {
+		kind := []types.KeyType{types.KeyTypeHash, types.KeyTypeRange}[i]
+		key = append(key, types.KeySchemaElement{AttributeName: aws.String(attribute), KeyType: kind})
+	}
+	return key
+}
+
+// TimeToLive returns the setting that enables the time to live of a table.
+func TimeToLive(name, attribute string) *dynamodb.UpdateTimeToLiveInput {
+	return &dynamodb.UpdateTimeToLiveInput{
+		TableName: aws.String(name),
+		TimeToLiveSpecification: &types.TimeToLiveSpecification{
+			AttributeName: aws.String(attribute), Enabled: aws.Bool(true),
+		},
+	}
+}
+
 // Create creates the table, waits until it can be used, and enables its time to live. What exists
 // already is left as it is. Several processes may create one table at the same time.
 func Create(ctx context.Context, client Creator,
