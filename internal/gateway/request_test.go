@@ -1,11 +1,17 @@
 package gateway
 
 import (
+	"encoding/json"
+	"reflect"
+	"slices"
 	"strings"
 	"testing"
 
+	"github.com/aws/aws-lambda-go/events"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/go-idempotent/idempotent/fingerprint"
 )
 
 // The two families whose events differ in what their types leave out serve each other's events only
@@ -168,5 +174,149 @@ func TestForgottenBodyIsAllThatIsForgotten(t *testing.T) {
 		assert.Nil(t, r.event.body)
 		assert.Equal(t, scope, scopeOf(r, "", r.Caller, "k"))
 		assert.NotEmpty(t, r.Header("idempotency-key"))
+	}
+}
+
+// scopeOf is the digest of a scope.
+func scopeOf(r *Request, tenantID string, who Caller, key string) string {
+	h := fingerprint.New("record key")
+	r.Scope(h, tenantID, who, key, false)
+	return h.Text()
+}
+
+func fingerprintOf(r *Request, headers ...string) string {
+	return r.Fingerprint(fingerprint.New("fingerprint"), headers, false)
+}
+
+func TestQueryOfALoadBalancerIsDecoded(t *testing.T) {
+	t.Parallel()
+	read := readOf[albRequest, albResponse](t)
+	of := func(single map[string]string) string {
+		var found []string
+		for range 10 { // maps are ranged over in random order
+			found = append(found,
+				fingerprintOf(read(albRequest{HTTPMethod: "POST", QueryStringParameters: single})),
+				fingerprintOf(read(albRequest{HTTPMethod: "POST", MultiValueQueryStringParameters: multiOf(single)})))
+		}
+		require.Len(t, slices.Compact(found), 1)
+		return found[0]
+	}
+	assert.Equal(t, of(map[string]string{"a": "b%20c"}), of(map[string]string{"%61": "b+c"}))
+	assert.Equal(t, of(map[string]string{"%C3%BC": "1"}), of(map[string]string{"ü": "1"}))
+	for _, query := range []string{"", "a=b%20c&%C3%BC=1", "a=1+1"} {
+		fields := map[string]string{}
+		for _, f := range strings.FieldsFunc(query, func(c rune) bool { return c == '&' }) {
+			name, value, _ := strings.Cut(f, "=")
+			fields[name] = value
+		}
+		as := Request{Method: "POST", query: parseQuery(query)}
+		assert.Equal(t, fingerprintOf(&as), of(fields), "as that of other gateways: %s", query)
+	}
+	assert.Equal(t, of(nil), of(map[string]string{}))
+	var different []string
+	for _, query := range []map[string]string{
+		{"a": "1+1"},
+		{"a": "1%2B1"},
+		{"a": "%zz"},
+		{"a": "%25zz"},
+		{"a": "%zz", "b": "%31"},
+		{"a": "%zz", "b": "1"},
+		{"a": "1", "%61": "2"},
+		{"a": "2", "%61": "1"},
+		{"a": ""},
+		{},
+	} {
+		assert.NotContains(t, different, of(query), query)
+		different = append(different, of(query))
+	}
+}
+
+// An API that sends a query as two maps means the same as one that sends a text.
+func TestQueryInTwoMapsIsThatOfAText(t *testing.T) {
+	t.Parallel()
+	read := readOf[requestV1, responseV1](t)
+	want := parseQuery("a=1&a=2&b=3")
+	for _, maps := range []struct {
+		single map[string]string
+		multi  map[string][]string
+	}{
+		{nil, map[string][]string{"b": {"3"}, "a": {"1", "2"}}},
+		{map[string]string{"a": "2", "b": "3"}, map[string][]string{"a": {"1", "2"}, "b": {"3"}}},
+		{map[string]string{"b": "3"}, map[string][]string{"a": {"1", "2"}, "b": {}}},
+	} {
+		e := requestV1{QueryStringParameters: maps.single, MultiValueQueryStringParameters: maps.multi}
+		assert.Equal(t, want, read(e).query)
+	}
+	assert.Equal(t, query{fields: []field{{"a", "%31"}}},
+		read(requestV1{QueryStringParameters: map[string]string{"a": "%31"}}).query, "a REST API has decoded it")
+}
+
+type (
+	requestV2   = events.APIGatewayV2HTTPRequest
+	responseV2  = events.APIGatewayV2HTTPResponse
+	requestV1   = events.APIGatewayProxyRequest
+	responseV1  = events.APIGatewayProxyResponse
+	requestURL  = events.LambdaFunctionURLRequest
+	responseURL = events.LambdaFunctionURLResponse
+	albRequest  = events.ALBTargetGroupRequest
+	albResponse = events.ALBTargetGroupResponse
+)
+
+func TestFamilyIsThatOfBothTypes(t *testing.T) {
+	t.Parallel()
+	for name, is := range map[string]bool{
+		"by value":           isFamily[requestV2, responseV2](t),
+		"pointer to event":   isFamily[*requestV2, responseV2](t),
+		"pointer to both":    isFamily[*requestURL, *responseURL](t),
+		"REST API":           isFamily[requestV1, responseV1](t),
+		"load balancer":      isFamily[albRequest, *albResponse](t),
+		"pointer to pointer": !isFamily[**requestV2, responseV2](t),
+		"two families":       !isFamily[requestV2, responseURL](t),
+		"event alone":        !isFamily[requestV2, string](t),
+		"response alone":     !isFamily[map[string]any, responseV2](t),
+		"neither":            !isFamily[any, any](t),
+		"another event":      !isFamily[events.SQSEvent, events.SQSEventResponse](t),
+	} {
+		assert.True(t, is, name)
+	}
+	assert.NotEmpty(t, OfTwo(reflect.TypeFor[*requestV2](), reflect.TypeFor[responseURL]()))
+	assert.Empty(t, OfTwo(reflect.TypeFor[requestV2](), reflect.TypeFor[*responseV2]()))
+}
+
+func isFamily[In, Out any](t *testing.T) bool {
+	t.Helper()
+	f, ok := familyOf[In, Out]()
+	assert.Equal(t, ok, f != nil)
+	return ok
+}
+
+func TestResponsesOfGatewaysHaveAStatus(t *testing.T) {
+	t.Parallel()
+	for _, out := range []reflect.Type{
+		reflect.TypeFor[responseV2](), reflect.TypeFor[*responseURL](),
+		reflect.TypeFor[responseV1](),
+		reflect.TypeFor[events.LambdaFunctionURLStreamingResponse](),
+	} {
+		assert.True(t, HasStatus(out), out)
+	}
+	for _, out := range []reflect.Type{
+		reflect.TypeFor[string](), reflect.TypeFor[requestV2](), reflect.TypeFor[struct{ StatusCode int }](),
+		reflect.TypeFor[**responseV2](),
+		reflect.TypeFor[any](), reflect.TypeFor[events.SQSEventResponse](),
+	} {
+		assert.False(t, HasStatus(out), out)
+	}
+}
+
+// familyOf is the family of the types of a handler.
+func familyOf[In, Out any](headers ...string) (*Family, bool) {
+	return FamilyOf(reflect.TypeFor[In](), reflect.TypeFor[Out](), headers...)
+}
+
+// reads reads an event by value.
+func reads(f *Family, in any, r *Request) {
+	payload, err := json.Marshal(in)
+	if err != nil || !f.Scan(payload, true, r) {
+		panic("an encoded event is always scanned")
 	}
 }
