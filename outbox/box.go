@@ -77,7 +77,10 @@ type box struct {
 
 var _ relay.Box[stored] = (*box)(nil)
 
-type attributes = map[string]types.AttributeValue
+type (
+	attributes = map[string]types.AttributeValue
+	entry      = relay.Entry[stored]
+)
 
 // What the expressions refer to more than once in this package.
 const (
@@ -98,19 +101,19 @@ func number(n int64) types.AttributeValue {
 func keyOf(id string) attributes { return attributes{attributeID: text(id)} }
 
 // Get implements [relay.Box].
-func (b *box) Get(ctx context.Context, id string) (relay.Entry[stored], bool, error) {
+func (b *box) Get(ctx context.Context, id string) (entry, bool, error) {
 	out, err := b.client.GetItem(ctx, &dynamodb.GetItemInput{
 		TableName: aws.String(b.table), Key: keyOf(id), ConsistentRead: aws.Bool(true),
 	})
 	if err != nil {
-		return relay.Entry[stored]{}, false, fmt.Errorf("outbox: read a message: %w", err)
+		return entry{}, false, fmt.Errorf("outbox: read a message: %w", err)
 	}
 	e, pending := entryOf(out.Item)
 	return e, pending, nil
 }
 
 // Done implements [relay.Box].
-func (b *box) Done(ctx context.Context, e relay.Entry[stored], now time.Time) (bool, error) {
+func (b *box) Done(ctx context.Context, e entry, now time.Time) (bool, error) {
 	_, pending, err := b.update(ctx, e, attributeLastWrite, pendingOfOwner(),
 		"SET done_at = :now, expiration = :expiration REMOVE outbox_due, outbox_shard, tries, given_up_at, last_error",
 		attributes{refNow: number(now.UnixMilli()), ":expiration": number(now.Add(b.retention).Unix() + 1)})
@@ -118,7 +121,7 @@ func (b *box) Done(ctx context.Context, e relay.Entry[stored], now time.Time) (b
 }
 
 // Failed implements [relay.Box].
-func (b *box) Failed(ctx context.Context, e relay.Entry[stored], due time.Time) (tries int, pending bool, err error) {
+func (b *box) Failed(ctx context.Context, e entry, due time.Time) (tries int, pending bool, err error) {
 	changed, pending, err := b.update(ctx, e, attributeLastWrite, pendingOfOwner(),
 		"SET outbox_due = :due ADD tries :one", attributes{":due": number(due.UnixMilli()), refOne: number(1)})
 	if !pending {
@@ -132,7 +135,7 @@ func (b *box) Failed(ctx context.Context, e relay.Entry[stored], due time.Time) 
 }
 
 // Take implements [relay.Box].
-func (b *box) Take(ctx context.Context, e relay.Entry[stored], due time.Time) (bool, error) {
+func (b *box) Take(ctx context.Context, e entry, due time.Time) (bool, error) {
 	_, taken, err := b.update(ctx, e, attributeLastWrite,
 		"#owner = :owner AND outbox_due = :seen AND outbox_shard <> :givenUp", "SET outbox_due = :due ADD tries :one",
 		attributes{
@@ -143,7 +146,7 @@ func (b *box) Take(ctx context.Context, e relay.Entry[stored], due time.Time) (b
 }
 
 // GiveUp implements [relay.Box].
-func (b *box) GiveUp(ctx context.Context, e relay.Entry[stored], now time.Time) (bool, error) {
+func (b *box) GiveUp(ctx context.Context, e entry, now time.Time) (bool, error) {
 	condition, values := pendingOfOwner(),
 		attributes{refGivenUp: text(givenUpShard), refNow: number(now.UnixMilli()), refOne: number(1)}
 	if e.Tries > 0 {
@@ -173,7 +176,7 @@ func causeOf(err error) error {
 // A client repeats a write whose answer was lost. The message keeps a token of the write, in the
 // attribute that is the mark, so that the copy changes nothing, and what refuses it tells that the
 // write has landed.
-func (b *box) update(ctx context.Context, e relay.Entry[stored], mark, condition, change string,
+func (b *box) update(ctx context.Context, e entry, mark, condition, change string,
 	values attributes,
 ) (attributes, bool, error) {
 	token := text(rand.Text())
@@ -199,7 +202,7 @@ func (b *box) update(ctx context.Context, e relay.Entry[stored], mark, condition
 }
 
 // List implements [relay.Box].
-func (b *box) List(ctx context.Context, shard int) iter.Seq2[relay.Entry[stored], error] {
+func (b *box) List(ctx context.Context, shard int) iter.Seq2[entry, error] {
 	return b.entries(ctx, strconv.Itoa(shard), new(int))
 }
 
@@ -208,8 +211,8 @@ const pageSize = 500
 
 // entries yields what a shard of the index has, which may be late. What is no message there is only
 // counted. An error ends it.
-func (b *box) entries(ctx context.Context, shard string, foreign *int) iter.Seq2[relay.Entry[stored], error] {
-	return func(yield func(relay.Entry[stored], error) bool) {
+func (b *box) entries(ctx context.Context, shard string, foreign *int) iter.Seq2[entry, error] {
+	return func(yield func(entry, error) bool) {
 		pages := dynamodb.NewQueryPaginator(b.client, &dynamodb.QueryInput{
 			TableName: aws.String(b.table), IndexName: aws.String(Index), Limit: aws.Int32(pageSize),
 			KeyConditionExpression:    aws.String("outbox_shard = :shard"),
@@ -218,7 +221,7 @@ func (b *box) entries(ctx context.Context, shard string, foreign *int) iter.Seq2
 		for pages.HasMorePages() {
 			out, err := pages.NextPage(ctx)
 			if err != nil {
-				yield(relay.Entry[stored]{}, fmt.Errorf("outbox: read the index %s: %w", Index, err))
+				yield(entry{}, fmt.Errorf("outbox: read the index %s: %w", Index, err))
 				return
 			}
 			for _, it := range out.Items {
@@ -227,9 +230,7 @@ func (b *box) entries(ctx context.Context, shard string, foreign *int) iter.Seq2
 					*foreign++
 					continue
 				}
-				if !yield(relay.Entry[stored]{
-					ID: m.ID, Due: time.UnixMilli(m.Due), Created: time.UnixMilli(m.CreatedAt),
-				}, nil) {
+				if !yield(entry{ID: m.ID, Due: time.UnixMilli(m.Due), Created: time.UnixMilli(m.CreatedAt)}, nil) {
 					return
 				}
 			}
@@ -239,10 +240,10 @@ func (b *box) entries(ctx context.Context, shard string, foreign *int) iter.Seq2
 
 // entryOf reads an item as a relay has it. False says that it is no message, or none that is
 // pending.
-func entryOf(it attributes) (relay.Entry[stored], bool) {
+func entryOf(it attributes) (entry, bool) {
 	var s stored
 	err := attributevalue.UnmarshalMap(it, &s)
-	return relay.Entry[stored]{
+	return entry{
 		ID: s.ID, Owner: s.Owner, Due: time.UnixMilli(s.Due), Tries: s.Tries, GivenUp: s.Shard == givenUpShard,
 		Created: time.UnixMilli(s.CreatedAt), Message: s,
 	}, err == nil && s.Owner != "" && s.Topic != "" && s.Due != 0

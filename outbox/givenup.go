@@ -7,8 +7,6 @@ import (
 	"iter"
 	"strings"
 	"time"
-
-	"github.com/go-idempotent/idempotent/internal/relay"
 )
 
 // GivenUpMessage is a message that nobody delivers any more, because it failed too often or can
@@ -89,7 +87,7 @@ func Redrive(ctx context.Context, client Client, table string, m GivenUpMessage,
 	}
 	change := "SET outbox_shard = :shard, outbox_due = :now, redriven_at = :now, redriven_by = :by, " +
 		"redriven_reason = :why REMOVE tries, given_up_at, last_error"
-	_, redriven, err := (&box{client: client, table: table}).update(ctx, relay.Entry[stored]{ID: m.ID, Owner: m.owner},
+	_, redriven, err := (&box{client: client, table: table}).update(ctx, entry{ID: m.ID, Owner: m.owner},
 		attributeRedrive, "#owner = :owner AND outbox_shard = :givenUp AND given_up_at = :at", change, attributes{
 			refGivenUp: text(givenUpShard), ":at": number(m.GivenUpAt.UnixMilli()), ":shard": text(shardOf(m.ID)),
 			refNow: number(time.Now().UnixMilli()), ":by": text(by), ":why": text(why),

@@ -154,7 +154,7 @@ func pause(tries int) time.Duration {
 	return p*3/4 + rand.N(p/2) //nolint:gosec // no secret
 }
 
-func (r *Relay) deliverEntry(ctx context.Context, e relay.Entry[stored]) (err error) {
+func (r *Relay) deliverEntry(ctx context.Context, e entry) (err error) {
 	defer func() {
 		if value := recover(); value != nil {
 			err = &PanicError{Value: value, Stack: debug.Stack()}
@@ -200,7 +200,7 @@ type tally struct {
 }
 
 // add notes what has become of a message.
-func (t *tally) add(_ context.Context, e relay.Entry[stored], o relay.Outcome, err error) {
+func (t *tally) add(_ context.Context, e entry, o relay.Outcome, err error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	r := &t.r

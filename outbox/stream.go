@@ -10,7 +10,6 @@ import (
 	"github.com/aws/aws-lambda-go/events"
 	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/attributevalue"
 
-	"github.com/go-idempotent/idempotent/internal/relay"
 	"github.com/go-idempotent/idempotent/report"
 )
 
@@ -61,7 +60,7 @@ var errTooShort = errors.New(
 		"timeout of the function")
 
 // entriesOf returns the messages of an event that are to be delivered, with their sequence numbers.
-func (r *Relay) entriesOf(event events.DynamoDBEvent, report *report.Relay) (entries []relay.Entry[stored],
+func (r *Relay) entriesOf(event events.DynamoDBEvent, report *report.Relay) (entries []entry,
 	numbers []string, err error,
 ) {
 	for i, record := range event.Records {
