@@ -79,9 +79,9 @@ const Supported = "an HTTP handler takes an events.APIGatewayV2HTTPRequest and r
 	"events.APIGatewayV2HTTPResponse, or takes an events.APIGatewayProxyRequest, events.LambdaFunctionURLRequest or " +
 	"events.ALBTargetGroupRequest and returns the response that belongs to it"
 
-// FamilyOf returns the family of a handler's types. It reports false if they belong to none. headers
-// are those of a request that the handler looks at, in any spelling and any order. Content type,
-// trace id and forwarded-for, which this package needs itself, may be left out.
+// FamilyOf returns the family of a handler's types. It reports false if they belong to none. The
+// headers are those of a request that the handler looks at, in any spelling and any order. Content
+// type, trace id and forwarded-for, which this package needs itself, may be left out.
 func FamilyOf(in, out reflect.Type, headers ...string) (*Family, bool) {
 	for _, k := range kinds() {
 		if ElemOf(in) != k.event || ElemOf(out) != k.response {

@@ -32,8 +32,8 @@ type Creator interface {
 		optFns ...func(*dynamodb.Options)) (*dynamodb.UpdateTimeToLiveOutput, error)
 }
 
-// Definition returns a table that is billed on demand. The attributes of its key are texts. Those of
-// its one index are a text and a number, and the index includes some more.
+// Definition returns a table that is billed on demand. The attributes of its key are texts. Those
+// of its one index are a text and a number, and the index includes some more.
 func Definition(name string, key []string, index string, of [2]string, included ...string) *dynamodb.CreateTableInput {
 	in := &dynamodb.CreateTableInput{
 		TableName: aws.String(name), BillingMode: types.BillingModePayPerRequest, KeySchema: schemaOf(key),
