@@ -68,11 +68,15 @@ func (e *BodyError) Error() string {
 
 func decode[T any](body []byte, into *T) error {
 	wrong := &BodyError{Type: reflect.TypeFor[T]()}
-	err := json.Unmarshal(body, into)
+	text := bytes.TrimSpace(body)
+	var err error
+	if string(text) != "null" { // a decoder of the user's own never sees it
+		err = json.Unmarshal(body, into)
+	}
 	// The texts of these errors quote the body.
 	syntax, isSyntax := errors.AsType[*json.SyntaxError](err)
 	unfit, isUnfit := errors.AsType[*json.UnmarshalTypeError](err)
-	switch text := bytes.TrimSpace(body); {
+	switch {
 	case len(text) == 0:
 		wrong.Reason = "it is empty"
 	case string(text) == "null":

@@ -22,7 +22,12 @@ type order struct {
 // picky has a decoder of its own, whose error quotes what it reads.
 type picky struct{}
 
-func (*picky) UnmarshalJSON(text []byte) error { return errors.New("no good: " + string(text)) }
+func (*picky) UnmarshalJSON(text []byte) error {
+	if string(text) == "null" {
+		panic("null is no value of mine")
+	}
+	return errors.New("no good: " + string(text))
+}
 
 func TestABodyIsDecodedAndTheMessageIsAtHand(t *testing.T) {
 	t.Parallel()
@@ -81,6 +86,9 @@ func TestTheErrorOfADecoderOfTheUsersIsNotShown(t *testing.T) {
 	require.EqualError(t, err,
 		"batch: the body of the record does not decode into batch_test.picky: a decoder refused it with a "+
 			"*errors.errorString")
+	_, err = ship(t.Context(), events.SQSMessage{Body: " null "})
+	require.EqualError(t, err, "batch: the body of the record does not decode into batch_test.picky: it is null",
+		"which it is not asked about")
 }
 
 func TestJSONOfNoHandlerIsNone(t *testing.T) {
