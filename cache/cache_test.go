@@ -18,7 +18,6 @@ import (
 	"github.com/go-idempotent/idempotent/cache"
 	"github.com/go-idempotent/idempotent/internal/dev/calls"
 	"github.com/go-idempotent/idempotent/internal/dev/configtest"
-	"github.com/go-idempotent/idempotent/internal/dev/partstore"
 	"github.com/go-idempotent/idempotent/internal/dev/rows"
 	"github.com/go-idempotent/idempotent/internal/protocol"
 	"github.com/go-idempotent/idempotent/memory"
@@ -244,11 +243,11 @@ func TestACacheCommitsOnlyWhatItsStoreCan(t *testing.T) {
 type before struct {
 	*cache.Store
 
-	inner *partstore.Store
+	inner *rows.Table
 }
 
 func TestStoreKeepsTheContract(t *testing.T) {
-	f := partstore.Features(func(s store.Store) *partstore.Store { return s.(before).inner })
+	f := rows.Features(func(s store.Store) *rows.Table { return s.(before).inner })
 	for name, maxBytes := range map[string]int{"everything fits": 1 << 30, "hardly anything fits": 2000} {
 		t.Run(name, func(t *testing.T) {
 			storetest.Run(t, f, func(testing.TB) store.Store {

@@ -13,14 +13,14 @@ import (
 
 	"github.com/go-idempotent/idempotent/cache"
 	"github.com/go-idempotent/idempotent/internal/dev/calls"
-	"github.com/go-idempotent/idempotent/internal/dev/partstore"
+	"github.com/go-idempotent/idempotent/internal/dev/rows"
 	"github.com/go-idempotent/idempotent/store"
 )
 
 // inline is the size in bytes of the largest result that a parted store keeps inside the record.
 const inline = 1000
 
-func newParted() *partstore.Store { return partstore.New(inline) }
+func newParted() *rows.Table { return rows.Parted(inline) }
 
 var errDown = errors.New("down")
 

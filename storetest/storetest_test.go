@@ -9,7 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/go-idempotent/idempotent/internal/dev/partstore"
+	"github.com/go-idempotent/idempotent/internal/dev/rows"
 	"github.com/go-idempotent/idempotent/store"
 	"github.com/go-idempotent/idempotent/storetest"
 )
@@ -29,7 +29,7 @@ func TestPartedStorePasses(t *testing.T) {
 	if name := os.Getenv(faultVariable); name != "" {
 		fault = faultNamed(t, name)
 	}
-	storetest.Run(t, partstore.Features(partedOf), func(testing.TB) store.Store { return fault.into(newParted()) })
+	storetest.Run(t, rows.Features(partedOf), func(testing.TB) store.Store { return fault.into(newParted()) })
 }
 
 // TestFaultsAreCaught runs the suite against stores with one fault each, in a process of its own
@@ -59,10 +59,10 @@ func TestFaultsAreCaught(t *testing.T) {
 type (
 	record = store.Record
 	// parted is a store that has all that a store can have.
-	parted = partstore.Store
+	parted = rows.Table
 )
 
-func newParted() *parted { return partstore.New(4096) }
+func newParted() *parted { return rows.Parted(4096) }
 
 func partedOf(s store.Store) *parted {
 	switch s := s.(type) {

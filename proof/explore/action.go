@@ -4,7 +4,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/go-idempotent/idempotent/internal/dev/rows"
 	"github.com/go-idempotent/idempotent/store"
 )
 
@@ -178,7 +177,7 @@ func (w *world) harm(d *delivery) (left *int, faults []Fault) {
 func (w *world) mayBefall(s *strand, f Fault) bool {
 	switch d := s.of; {
 	case d.round != nil:
-		return d.boxCall.Op != rows.Read || !f.leavesMessage() && f != Twice
+		return d.boxCall.Op != boxGet || !f.leavesMessage() && f != Twice
 	case s.called.Op == opGet && f.leavesMessage(), f == Conflict && !w.underTransaction(s), f.ofCommits(s.called):
 		return false
 	default:

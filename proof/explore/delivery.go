@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/go-idempotent/idempotent"
-	"github.com/go-idempotent/idempotent/internal/dev/rows"
 	"github.com/go-idempotent/idempotent/internal/execution"
 	"github.com/go-idempotent/idempotent/internal/protocol"
 	"github.com/go-idempotent/idempotent/report"
@@ -101,7 +100,7 @@ type grant struct {
 	effect  Effect
 	fails   bool
 	// What a relay is told: of a call, and how its delivery ends.
-	box      rows.BoxReply
+	box      boxReply
 	receives Receives
 }
 

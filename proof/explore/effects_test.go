@@ -267,9 +267,9 @@ func commitScenarios() map[string]Scenario {
 // orderPlaced is what the handlers commit: a message and nothing else. twoMessages are two of one
 // commit.
 var (
-	placed      = rows.Write{Sends: true, Key: "order-placed"}
+	placed      = rows.Write{Sends: entry{}, Key: "order-placed"}
 	orderPlaced = []rows.Writes{{placed}}
-	twoMessages = []rows.Writes{{placed, {Sends: true, Key: "receipt"}}}
+	twoMessages = []rows.Writes{{placed, {Sends: entry{}, Key: "receipt"}}}
 
 	// placedEither needs a gate to be open, and else sends the same message without it.
 	placedEither = []rows.Writes{{placed, {Key: "gate", If: rows.Row{"open": 1}}}, {placed}}

@@ -92,7 +92,7 @@ type Scenario struct {
 	// Plant makes the calls of the store, which is that of package memory, or, where there are
 	// Commits, a table of package rows. PlantBox makes those of relays. Nil makes them as they are.
 	Plant    func(store.Store, call) reply
-	PlantBox func(*rows.Table, rows.BoxCall) rows.BoxReply
+	PlantBox func(*outbox, boxCall) boxReply
 	// Before makes what a process has before the store, such as a cache. Nil is nothing.
 	Before func(store.Store) store.Store
 }

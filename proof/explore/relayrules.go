@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/go-idempotent/idempotent/internal/dev/rows"
 	"github.com/go-idempotent/idempotent/internal/relay"
 )
 
@@ -14,14 +13,14 @@ var relayRules = []rule{
 	}}},
 	{"I10 a message that has left arrives", on{evDrained: func(w *world, e *event) string {
 		for _, g := range w.mail.generations {
-			m := w.table.Messages[g.id]
+			m := w.outbox.messages[g.id]
 			givenUp := m.GivenUp && m.Owner == g.owner && !e.redriven
 			if g.arrived == 0 && !g.replaced && !givenUp {
 				return fmt.Sprintf("%s never arrives: %s", w.nameOf(g.id, g.owner), w.describeMessage(m))
 			}
 		}
-		for _, m := range w.table.Messages {
-			if rows.Pending(m) && (!m.GivenUp || e.redriven) {
+		for _, m := range w.outbox.messages {
+			if pending(m) && (!m.GivenUp || e.redriven) {
 				return fmt.Sprintf("%s never becomes done: %s", w.nameOf(m.ID, m.Owner), w.describeMessage(m))
 			}
 		}
@@ -36,10 +35,10 @@ var relayRules = []rule{
 		return ""
 	}}},
 	{"I10 only a message that was delivered is done", on{evWrittenMessage: func(_ *world, e *event) string {
-		if !rows.Pending(e.was) && rows.Pending(e.is) {
+		if !pending(e.was) && pending(e.is) {
 			return "is of one that was done and is pending again"
 		}
-		return when(rows.Pending(e.was) && !rows.Pending(e.is) && (e.of == nil || e.of.arrived == 0),
+		return when(pending(e.was) && !pending(e.is) && (e.of == nil || e.of.arrived == 0),
 			"is of one that was never delivered")
 	}}},
 	{"I10 a relay changes no message of another commit", on{evWrittenMessage: func(w *world, e *event) string {
@@ -51,14 +50,14 @@ var relayRules = []rule{
 			e.is.Tries)
 	}}},
 	{"I10 a drain leaves alone what is given up", on{evWrittenMessage: func(_ *world, e *event) string {
-		return when(e.write.Op == rows.Take && e.was.GivenUp, "is of one that is given up")
+		return when(e.write.Op == boxTake && e.was.GivenUp, "is of one that is given up")
 	}}},
 	{"I10 no more tries are counted than there were", on{evWrittenMessage: func(_ *world, e *event) string {
 		return when(e.of != nil && e.is.Tries > e.of.failed+e.of.taken+e.of.doubled,
 			"leaves %d tries, and there were not as many", e.is.Tries)
 	}}},
 	{"I10 a drain tries no message more often than it may", on{evWrittenMessage: func(_ *world, e *event) string {
-		return when(e.write.Op == rows.Take && e.write.Entry.Tries >= maxTries, "comes although %d tries were read",
+		return when(e.write.Op == boxTake && e.write.Entry.Tries >= maxTries, "comes although %d tries were read",
 			e.write.Entry.Tries)
 	}}},
 	// It is for tables without drains: what the stream is not told to repeat is lost to
@@ -78,11 +77,11 @@ type mailEvent struct {
 	of    *generation
 	round *delivery
 	// entry is what is delivered, or was reported with outcome.
-	entry   rows.Message
+	entry   entry
 	outcome relay.Outcome
 	// write has changed was into is.
-	write   rows.BoxCall
-	was, is rows.Message
+	write   boxCall
+	was, is entry
 	// redriven: what was given up was redriven, and drained again.
 	redriven bool
 }

@@ -81,7 +81,7 @@ type mail struct {
 	begun  int
 	rounds []*delivery
 	// late are writes that are still on their way.
-	late []rows.BoxCall
+	late []boxCall
 	// generations are the messages that commits have put, in their order.
 	generations []*generation
 }
@@ -110,8 +110,9 @@ func (d *delivery) addressed(ctx context.Context, writes rows.Writes) rows.Write
 	claim, _ := execution.From(ctx)
 	writes = slices.Clone(writes)
 	for n, one := range writes {
-		if one.Sends {
-			writes[n].Key, writes[n].Owner, writes[n].At = claim.DerivedKey(one.Key), claim.Owner, d.clock()
+		if one.Sends != nil {
+			now := d.clock()
+			writes[n].Sends = entry{ID: claim.DerivedKey(one.Key), Owner: claim.Owner, Created: now, Due: now}
 		}
 	}
 	return writes
@@ -119,11 +120,12 @@ func (d *delivery) addressed(ctx context.Context, writes rows.Writes) rows.Write
 
 // noteSent notes the messages of a commit that was applied.
 func (w *world) noteSent(by *delivery, writes rows.Writes) {
-	for n, one := range writes {
-		if !one.Sends {
+	for _, one := range writes {
+		sent, is := one.Sends.(entry)
+		if !is {
 			continue
 		}
-		g := &generation{by: by, name: w.Commits[0][n].Key, id: one.Key, owner: one.Owner}
+		g := &generation{by: by, name: one.Key, id: sent.ID, owner: sent.Owner}
 		w.check(&event{kind: evSentMessage, mailEvent: &mailEvent{of: g}})
 		for _, earlier := range w.mail.generations {
 			if earlier.id == g.id && !earlier.replaced {
@@ -147,9 +149,9 @@ func (w *world) generationOf(id, owner string) *generation {
 }
 
 // handed are the images that the filter of the stream lets through.
-func (w *world) handed() []rows.Message {
-	return slices.DeleteFunc(slices.Clone(w.table.Images),
-		func(m rows.Message) bool { return !rows.Pending(m) || m.Tries > 0 })
+func (w *world) handed() []entry {
+	return slices.DeleteFunc(slices.Clone(w.outbox.images),
+		func(m entry) bool { return !pending(m) || m.Tries > 0 })
 }
 
 // mayRelay makes choices of what is done about messages. It reports whether a round is under way.
@@ -216,9 +218,9 @@ func (w *world) mayBegin(n int) {
 // waiting are the messages that are given up, and the next instant at which another one is due.
 func (w *world) waiting() (givenUp []string, due time.Time) {
 	for _, g := range w.mail.generations {
-		m := w.table.Messages[g.id]
+		m := w.outbox.messages[g.id]
 		switch {
-		case m.Owner != g.owner || !rows.Pending(m):
+		case m.Owner != g.owner || !pending(m):
 		case m.GivenUp:
 			givenUp = append(givenUp, g.id)
 		case m.Due.After(w.now) && (due.IsZero() || m.Due.Before(due)):
@@ -241,8 +243,8 @@ func (w *world) writeLate(n int) {
 }
 
 func (w *world) redrive(id string) {
-	m := w.table.Messages[id]
-	w.table.Redrive(m, w.now)
+	m := w.outbox.messages[id]
+	w.outbox.redrive(m, w.now)
 	g := w.generationOf(m.ID, m.Owner)
 	g.repeated, g.usedUp = 0, false
 	w.Saw("message redriven")

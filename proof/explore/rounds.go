@@ -14,18 +14,18 @@ import (
 // round is one invocation of a relay. A delivery is one if it has this.
 type round struct {
 	// entries are what the stream has handed over, nil in a drain.
-	entries []rows.Message
+	entries []entry
 	hurried bool
 	// entry is what it delivers, boxCall what it asks.
-	entry   rows.Message
-	boxCall rows.BoxCall
+	entry   entry
+	boxCall boxCall
 	// answered are the messages of which a write of this round was answered, whatever the answer
 	// is.
 	answered []*generation
 }
 
 // begin lets a process begin a round: with entries, or a drain.
-func (w *world) begin(process int, entries []rows.Message, hurried bool) *delivery {
+func (w *world) begin(process int, entries []entry, hurried bool) *delivery {
 	w.mail.begun = max(w.mail.begun, process+1)
 	d := &delivery{
 		client: &client{Client: Client{Process: process}}, round: &round{entries: entries, hurried: hurried},
@@ -63,7 +63,7 @@ func (d *delivery) relay() {
 	if d.hurried {
 		cancel()
 	}
-	carrier := relay.New(rows.Box(d.askBox), d.deliver, d.reported, d.world.settings())
+	carrier := relay.New(boxOf(d.askBox), d.deliver, d.reported, d.world.settings())
 	if d.entries == nil {
 		_ = carrier.Drain(ctx) // an error is one of lists, which have none here
 	} else {
@@ -83,7 +83,7 @@ func (d *delivery) told(outcomes []relay.Outcome) {
 }
 
 // deliver is what delivers messages.
-func (d *delivery) deliver(_ context.Context, e rows.Message) error {
+func (d *delivery) deliver(_ context.Context, e entry) error {
 	if d.dead {
 		return errDied
 	}
@@ -92,7 +92,7 @@ func (d *delivery) deliver(_ context.Context, e rows.Message) error {
 }
 
 // received notes the end of a delivery.
-func (w *world) received(e rows.Message, how Receives) {
+func (w *world) received(e entry, how Receives) {
 	w.Sayf("    %s %s", w.nameOf(e.ID, e.Owner), how)
 	w.Saw("message " + string(how))
 	if g := w.generationOf(e.ID, e.Owner); g != nil {
@@ -106,7 +106,7 @@ func (w *world) received(e rows.Message, how Receives) {
 }
 
 // reported takes what became of a message in a round.
-func (d *delivery) reported(_ context.Context, e rows.Message, o relay.Outcome, err error) {
+func (d *delivery) reported(_ context.Context, e entry, o relay.Outcome, err error) {
 	if d.dead {
 		return
 	}
@@ -121,11 +121,11 @@ func (d *delivery) reported(_ context.Context, e rows.Message, o relay.Outcome, 
 
 // askBox makes a call of the box as relays see it: it waits until the schedule grants it. Lists are
 // read at once.
-func (d *delivery) askBox(c rows.BoxCall) rows.BoxReply {
+func (d *delivery) askBox(c boxCall) boxReply {
 	switch {
 	case d.dead:
-		return rows.BoxReply{Err: errDied}
-	case c.Op != rows.List:
+		return boxReply{Err: errDied}
+	case c.Op != boxList:
 		d.boxCall = c
 		return d.wait(atCall).box
 	}
@@ -141,7 +141,7 @@ func (w *world) grantBox(d *delivery, f Fault) {
 	c := d.boxCall
 	w.befalls(d, f)
 	w.Sayf("%s:  %s: %s %s", w.clockText(), d.name, w.describeBoxCall(c), f)
-	var got rows.BoxReply
+	var got boxReply
 	if f.applied() {
 		got = w.applyBox(c)
 	}
@@ -161,8 +161,8 @@ func (w *world) grantBox(d *delivery, f Fault) {
 		w.die(d)
 		return
 	case f.err(opGet) != nil:
-		got = rows.BoxReply{Err: errInjected, Tries: c.Entry.Tries}
-	case c.Op != rows.Read:
+		got = boxReply{Err: errInjected, Tries: c.Entry.Tries}
+	case c.Op != boxGet:
 		w.Saw(fmt.Sprintf("%s: %t", c.Op, got.Done))
 		if g != nil {
 			d.answered = append(d.answered, g)
@@ -172,32 +172,32 @@ func (w *world) grantBox(d *delivery, f Fault) {
 }
 
 // box makes a call of a relay.
-func (w *world) box(c rows.BoxCall) rows.BoxReply {
+func (w *world) box(c boxCall) boxReply {
 	if w.PlantBox != nil {
-		return w.PlantBox(w.table, c)
+		return w.PlantBox(&w.outbox, c)
 	}
-	return w.table.Answer(c)
+	return w.outbox.answer(c)
 }
 
 // applyBox makes a call of a box, for a round or long after it.
-func (w *world) applyBox(c rows.BoxCall) rows.BoxReply {
+func (w *world) applyBox(c boxCall) boxReply {
 	id := c.Entry.ID
-	before := w.table.Messages[id]
+	before := w.outbox.messages[id]
 	got := w.box(c)
-	after := w.table.Messages[id]
+	after := w.outbox.messages[id]
 	w.Sayf("    %t, %s", got.Done, w.describeMessage(after))
-	if c.Op == rows.Read || before == after {
+	if c.Op == boxGet || before == after {
 		return got
 	}
 	g := w.generationOf(before.ID, before.Owner)
 	if g != nil {
-		if c.Op == rows.Take {
+		if c.Op == boxTake {
 			g.taken++
 		}
 		g.usedUp = g.usedUp || after.Tries >= maxTries
 	}
 	w.checkMail(evWrittenMessage, mailEvent{
-		entry: rows.Message{ID: before.ID, Owner: before.Owner}, write: c,
+		entry: entry{ID: before.ID, Owner: before.Owner}, write: c,
 		was: before, is: after,
 	})
 	return got
@@ -210,7 +210,7 @@ func (w *world) mailDigest(d *digest) {
 	}
 	m := &w.mail
 	d.Add(w.Relays.Handovers, w.Relays.Drains, w.Relays.Redrives, w.Relays.MaxFaults, w.Relays.DueSteps)
-	all := w.table.Messages
+	all := w.outbox.messages
 	for _, id := range slices.Sorted(maps.Keys(all)) {
 		w.entry(d, all[id])
 	}
@@ -238,28 +238,28 @@ func (w *world) mailDigest(d *digest) {
 // uncounted is how many tries there were of a message that are not counted. More than may still
 // come do not matter.
 func (w *world) uncounted(g *generation) int {
-	m := w.table.Messages[g.id]
-	if m.Owner != g.owner || !rows.Pending(m) {
+	m := w.outbox.messages[g.id]
+	if m.Owner != g.owner || !pending(m) {
 		return 0
 	}
 	all := w.given.Relays
 	return min(g.failed+g.taken+g.doubled-m.Tries, all.Handovers+all.Drains+all.MaxFaults)
 }
 
-func (w *world) boxCall(d *digest, c rows.BoxCall) {
+func (w *world) boxCall(d *digest, c boxCall) {
 	d.Add(c.Op, c.At)
 	w.entry(d, c.Entry)
 }
 
-func (w *world) entry(d *digest, e rows.Message) {
+func (w *world) entry(d *digest, e entry) {
 	d.Add(e.ID, w.ownerName(e.Owner), e.Due, e.Tries, e.GivenUp)
 }
 
 // sends takes up the messages in writes.
 func sends(d *digest, writes rows.Writes) {
 	for _, one := range writes {
-		if one.Sends {
-			d.Add(one.Key, one.At)
+		if sent, is := one.Sends.(entry); is {
+			d.Add(sent.ID, sent.Due)
 		}
 	}
 }
@@ -274,20 +274,20 @@ func (w *world) nameOf(id, owner string) string {
 	return "a message of " + w.ownerName(owner)
 }
 
-func (w *world) describeBoxCall(c rows.BoxCall) string {
-	if c.Op == rows.Read {
+func (w *world) describeBoxCall(c boxCall) string {
+	if c.Op == boxGet {
 		return string(c.Op)
 	}
 	return fmt.Sprintf("%s of %s", c.Op, w.nameOf(c.Entry.ID, c.Entry.Owner))
 }
 
-func (w *world) describeMessage(m rows.Message) string {
+func (w *world) describeMessage(m entry) string {
 	switch {
 	case m.ID == "":
 		return "no message"
 	case m.GivenUp:
 		return fmt.Sprintf("that of %s is given up after %d tries", w.ownerName(m.Owner), m.Tries)
-	case rows.Pending(m):
+	case pending(m):
 		return fmt.Sprintf("that of %s is due at %s after %d tries", w.ownerName(m.Owner), w.text(m.Due), m.Tries)
 	default:
 		return fmt.Sprintf("that of %s is done", w.ownerName(m.Owner))

@@ -42,6 +42,7 @@ func (w *world) openStore() {
 	if len(w.Commits) > 0 {
 		w.table = rows.New(w.Rows)
 		w.table.Remembers = w.Remembers
+		w.table.Sent = func(m any) { w.outbox.put(m.(entry)) }
 		w.store = w.table
 	}
 	if sound := w.store; w.Plant != nil {
@@ -61,6 +62,7 @@ type world struct {
 	recordKey string
 	store     store.Store
 	table     *rows.Table // nil if nobody commits
+	outbox    outbox
 	// origin is the clock when the schedule begins, now is the clock.
 	origin, now time.Time
 	clients     []*client
@@ -100,6 +102,7 @@ func newWorld(s *Scenario, recordKey string, choices *schedule) *world {
 	w := &world{
 		Scenario: *s, given: s, schedule: choices, recordKey: recordKey, now: beginning,
 		arrived: make(chan arrival, arrivals), processes: make(map[processKey]*process),
+		outbox: outbox{messages: map[string]entry{}},
 	}
 	w.openStore()
 	if w.Timed {

@@ -10,7 +10,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/go-idempotent/idempotent/internal/dev/calls"
-	"github.com/go-idempotent/idempotent/internal/dev/partstore"
 	"github.com/go-idempotent/idempotent/internal/dev/rows"
 	"github.com/go-idempotent/idempotent/memory"
 	"github.com/go-idempotent/idempotent/store"
@@ -21,13 +20,13 @@ import (
 type inside struct {
 	*calls.Faulty
 
-	parted *partstore.Store
+	parted *rows.Table
 }
 
 func TestFaultyStoreWithoutARuleIsTheStoreInside(t *testing.T) {
-	f := partstore.Features(func(s store.Store) *partstore.Store { return s.(inside).parted })
+	f := rows.Features(func(s store.Store) *rows.Table { return s.(inside).parted })
 	storetest.Run(t, f, func(testing.TB) store.Store {
-		p := partstore.New(4096)
+		p := rows.Parted(4096)
 		return inside{calls.NewFaulty(p, nil), p}
 	})
 }
@@ -68,7 +67,7 @@ func TestEachFaultIsWhatItSays(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				inner := partstore.New(4096)
+				inner := rows.Parted(4096)
 				s := calls.NewFaulty(inner, calls.OnCall(1, c.fault))
 				limited := func(do func(ctx context.Context) error) error {
 					ctx, cancel := context.WithTimeout(t.Context(), time.Second)

@@ -1,21 +1,22 @@
 // Package rows is a table with transactions in memory: the model of what a commit does to DynamoDB.
 // Its rows are numbers by name, under keys; its records are those of package memory. One
-// transaction replaces a record and writes rows, both or neither, as [store.Committer] wants it. A
-// write may also be a message, which relays deliver: [Table.Answer] is how they find it.
+// transaction replaces a record and writes rows, both or neither, as [store.Committer] wants it.
+// For tests that need all that a store can have it also keeps large results beside their records,
+// and attributes that it does not know.
 //
 // It passes the conformance suite of stores, commits included, as package dynamo does.
 package rows
 
 import (
-	"cmp"
+	"bytes"
 	"context"
-	"iter"
+	"crypto/sha256"
+	"fmt"
 	"maps"
 	"slices"
 	"sync"
 	"time"
 
-	"github.com/go-idempotent/idempotent/internal/relay"
 	"github.com/go-idempotent/idempotent/memory"
 	"github.com/go-idempotent/idempotent/store"
 	"github.com/go-idempotent/idempotent/storetest"
@@ -29,11 +30,8 @@ type Write struct {
 	Key string
 	// Set are numbers that the row gets, which is made if there is none; Add is added to others.
 	Set, Add, If Row
-	// Sends makes it a message, whose id is the key, whatever there was with that id. Owner and At
-	// are who commits it, and when it was made.
-	Sends bool
-	Owner string
-	At    time.Time
+	// Sends, unless it is nil, makes it no row but something that [Table.Sent] gets.
+	Sends any
 }
 
 // Writes are those of one transaction, each of another row. It implements [store.Writes].
@@ -42,7 +40,7 @@ type Writes []Write
 // Len implements [store.Writes].
 func (w Writes) Len() int { return len(w) }
 
-// Table has rows, the records of handlers and messages. It is made by [New], and must not be
+// Table has rows and the records of handlers. It is made by [New], and must not be
 // copied. Calls of a store are safe for concurrent use, each is atomic. All else is for who is
 // alone.
 type Table struct {
@@ -52,12 +50,17 @@ type Table struct {
 	// DynamoDB does for ten minutes: such a call succeeds and changes nothing. A table that does
 	// not is one of moto's, or DynamoDB's after that time.
 	Remembers bool
+	// Inline, unless it is 0, is of how many bytes a result is at most that stands in its record. A
+	// larger one is among Parts, under the name that Name gives it.
+	Inline int
+	Name   func(key, owner string, result []byte) string
+	Parts  sync.Map
+	// Foreign has the keys of the records that have an attribute which the store does not know.
+	Foreign sync.Map
 
 	Rows map[string]Row
-	// Messages are by their ids. Images are what each write of a message has left, in their order:
-	// what the stream of the table has.
-	Messages map[string]Message
-	Images   []Message
+	// Sent gets what the transactions that are applied send.
+	Sent func(any)
 	// Applied is how many transactions were applied.
 	Applied int
 
@@ -65,12 +68,24 @@ type Table struct {
 	tokens map[string]bool
 }
 
-var _ store.Committer = (*Table)(nil)
+var (
+	_ store.Committer    = (*Table)(nil)
+	_ store.ResultReader = (*Table)(nil)
+)
 
-// Counted are what the conformance suite writes in a table, which behind finds behind the store
-// that a check is handed: rows that count how often they were written.
-func Counted(behind func(store.Store) *Table) *storetest.Writes {
-	return &storetest.Writes{
+// Features are those of a table, which behind finds behind the store that a check is handed. The
+// suite writes rows that count how often they were written.
+func Features(behind func(store.Store) *Table) storetest.Features {
+	return storetest.Features{Foreign: &storetest.Foreign{
+		Put: func(_ context.Context, s store.Store, key string) error {
+			behind(s).Foreign.Store(key, true)
+			return nil
+		},
+		Has: func(_ context.Context, s store.Store, key string) (bool, error) {
+			_, has := behind(s).Foreign.Load(key)
+			return has, nil
+		},
+	}, Writes: &storetest.Writes{
 		Of: func(all ...storetest.Row) store.Writes {
 			writes := make(Writes, len(all))
 			for n, r := range all {
@@ -87,20 +102,89 @@ func Counted(behind func(store.Store) *Table) *storetest.Writes {
 			defer t.mu.Unlock()
 			return int(t.Rows[name]["n"]), nil
 		},
-	}
+	}}
 }
 
 // New returns a table with these rows.
 func New(rows map[string]Row) *Table {
-	t := &Table{Rows: map[string]Row{}, Messages: map[string]Message{}, tokens: map[string]bool{}}
+	t := &Table{Rows: map[string]Row{}, tokens: map[string]bool{}, Name: func(key, owner string, result []byte) string {
+		return fmt.Sprintf("%s#%s#%x", key, owner, sha256.Sum256(result))
+	}}
 	for key, r := range rows {
 		t.Rows[key] = maps.Clone(r)
 	}
 	return t
 }
 
+// Parted returns a table that has all that a store can have: it remembers tokens, and keeps results
+// of more bytes than inline beside their records.
+func Parted(inline int) *Table {
+	t := New(nil)
+	t.Remembers, t.Inline = true, inline
+	return t
+}
+
 // Forget forgets the tokens, as DynamoDB does after ten minutes.
 func (t *Table) Forget() { clear(t.tokens) }
+
+// Claim implements [store.Store].
+func (t *Table) Claim(ctx context.Context, r store.Record, now time.Time) (store.Record, bool, error) {
+	held, claimed, err := t.Store.Claim(ctx, t.split(r), now)
+	if claimed {
+		t.Foreign.Delete(r.Key)
+	}
+	return held, claimed, err
+}
+
+// Swap implements [store.Store].
+func (t *Table) Swap(ctx context.Context, seen, next store.Record) (store.Record, bool, error) {
+	return t.Store.Swap(ctx, seen, t.split(next))
+}
+
+// Delete implements [store.Store].
+func (t *Table) Delete(ctx context.Context, seen store.Record) (bool, error) {
+	deleted, err := t.Store.Delete(ctx, seen)
+	if deleted {
+		t.Foreign.Delete(seen.Key)
+	}
+	return deleted, err
+}
+
+// ReadResult implements [store.ResultReader].
+func (t *Table) ReadResult(ctx context.Context, r store.Record) ([]byte, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, failed("read result", store.FailureTimeout, err)
+	}
+	part, _ := t.Parts.Load(r.Parts)
+	if text, found := part.([]byte); found {
+		return bytes.Clone(text), nil
+	}
+	return nil, &store.UnreadableError{Reason: "the part is missing"}
+}
+
+// split writes large results beside the record, before the record itself.
+func (t *Table) split(r store.Record) store.Record {
+	if t.Inline == 0 {
+		return r
+	}
+	r.Steps = maps.Clone(r.Steps)
+	for name, step := range r.Steps {
+		step.Result, step.Parts = t.apart(r.Key, step.Owner(), step.Result, step.Parts)
+		r.Steps[name] = step
+	}
+	r.Result, r.Parts = t.apart(r.Key, r.Owner, r.Result, r.Parts)
+	return r
+}
+
+// apart keeps a large result, and returns what is left of it in the record.
+func (t *Table) apart(key, owner string, result []byte, parts string) (rest []byte, name string) {
+	if len(result) <= t.Inline {
+		return result, parts
+	}
+	name = t.Name(key, owner, result)
+	t.Parts.Store(name, bytes.Clone(result))
+	return nil, name
+}
 
 // Commit implements [store.Committer].
 func (t *Table) Commit(ctx context.Context, seen, next store.Record, writes store.Writes,
@@ -112,6 +196,7 @@ func (t *Table) Commit(ctx context.Context, seen, next store.Record, writes stor
 	if err != nil || t.tokens[token] {
 		return store.Record{}, err == nil, err
 	}
+	next = t.split(next) // also if it is refused
 	held, found, err := t.Get(ctx, seen.Key)
 	if err != nil || !found || !held.Matches(seen) {
 		return held, false, err
@@ -180,8 +265,8 @@ func (t *Table) refuses(w Writes) bool {
 func (t *Table) apply(w Writes, token string) {
 	for _, one := range w {
 		switch {
-		case one.Sends:
-			t.put(Message{ID: one.Key, Owner: one.Owner, Created: one.At, Due: one.At})
+		case one.Sends != nil:
+			t.Sent(one.Sends)
 			continue
 		case t.Rows[one.Key] == nil && len(one.Set)+len(one.Add) > 0:
 			t.Rows[one.Key] = Row{}
@@ -195,150 +280,4 @@ func (t *Table) apply(w Writes, token string) {
 		t.tokens[token] = true
 	}
 	t.Applied++
-}
-
-// Message is what a table has of a message: the attributes of package outbox that decide anything,
-// and nothing else. Due is zero once it is done.
-type Message = relay.Entry[struct{}]
-
-// Pending reports whether a message is not done.
-func Pending(m Message) bool { return !m.Due.IsZero() }
-
-// BoxOp is a method of a box of messages.
-type BoxOp string
-
-// The methods.
-const (
-	Read   BoxOp = "look at a message"
-	Done   BoxOp = "mark"
-	Failed BoxOp = "count"
-	Take   BoxOp = "take"
-	GiveUp BoxOp = "give up"
-	List   BoxOp = "list"
-)
-
-// BoxCall is a call of a box, and the message that carries it.
-type BoxCall struct {
-	Op    BoxOp
-	Entry Message // of a look only the ID
-	// At is the instant that it writes.
-	At time.Time
-}
-
-// BoxReply is what a call of a box returned: a message or a page, how many tries are counted, and
-// whether there was something to read or to write.
-type BoxReply struct {
-	Entry Message
-	Page  []Message
-	Tries int
-	Done  bool
-	Err   error
-}
-
-// Box is a box of messages that is one function for all of its methods.
-type Box func(c BoxCall) BoxReply
-
-var _ relay.Box[struct{}] = Box(nil)
-
-// Get implements [relay.Box].
-func (b Box) Get(_ context.Context, id string) (Message, bool, error) {
-	got := b(BoxCall{Op: Read, Entry: Message{ID: id}})
-	return got.Entry, got.Done, got.Err
-}
-
-// Failed implements [relay.Box].
-func (b Box) Failed(_ context.Context, e Message, due time.Time) (tries int, pending bool, err error) {
-	got := b(BoxCall{Op: Failed, Entry: e, At: due})
-	return got.Tries, got.Done, got.Err
-}
-
-// Done implements [relay.Box].
-func (b Box) Done(_ context.Context, e Message, now time.Time) (bool, error) {
-	return b.write(Done, e, now)
-}
-
-// Take implements [relay.Box].
-func (b Box) Take(_ context.Context, e Message, due time.Time) (bool, error) {
-	return b.write(Take, e, due)
-}
-
-// GiveUp implements [relay.Box].
-func (b Box) GiveUp(_ context.Context, e Message, now time.Time) (bool, error) {
-	return b.write(GiveUp, e, now)
-}
-
-// List implements [relay.Box]. All messages are in the first shard, on one page.
-func (b Box) List(_ context.Context, shard int) iter.Seq2[Message, error] {
-	return func(yield func(Message, error) bool) {
-		if shard > 0 {
-			return
-		}
-		for _, listed := range b(BoxCall{Op: List}).Page {
-			if !yield(listed, nil) {
-				return
-			}
-		}
-	}
-}
-
-func (b Box) write(op BoxOp, e Message, at time.Time) (bool, error) {
-	got := b(BoxCall{Op: op, Entry: e, At: at})
-	return got.Done, got.Err
-}
-
-// put puts a message.
-func (t *Table) put(m Message) {
-	t.Messages[m.ID] = m
-	t.Images = append(t.Images, m)
-}
-
-// Redrive lets a message that is given up be delivered again.
-func (t *Table) Redrive(m Message, now time.Time) {
-	m.Due, m.Tries, m.GivenUp = now, 0, false
-	t.put(m)
-}
-
-// Answer makes a call of a box, as the table of package outbox does.
-func (t *Table) Answer(c BoxCall) BoxReply {
-	if c.Op == List {
-		return BoxReply{Page: t.page()}
-	}
-	m, refused := t.Messages[c.Entry.ID], BoxReply{Tries: c.Entry.Tries}
-	switch {
-	case !Pending(m):
-		return refused
-	case c.Op == Read:
-		return BoxReply{Entry: m, Done: true}
-	case m.Owner != c.Entry.Owner:
-		return refused
-	}
-	switch c.Op {
-	case Done:
-		m.Due, m.Tries, m.GivenUp = time.Time{}, 0, false
-	case Take:
-		if !m.Due.Equal(c.Entry.Due) || m.GivenUp {
-			return refused
-		}
-		m.Due, m.Tries = c.At, m.Tries+1
-	case GiveUp:
-		if m.Tries < c.Entry.Tries {
-			return refused // it was redriven since
-		}
-		m.GivenUp, m.Tries = true, max(m.Tries, 1)
-	default: // Failed
-		m.Due, m.Tries = c.At, m.Tries+1
-	}
-	t.put(m)
-	return BoxReply{Done: true, Tries: m.Tries}
-}
-
-// page lists messages.
-func (t *Table) page() (page []Message) {
-	for _, m := range t.Messages {
-		if Pending(m) && !m.GivenUp {
-			page = append(page, Message{ID: m.ID, Due: m.Due, Created: m.Created})
-		}
-	}
-	slices.SortFunc(page, func(x, y Message) int { return cmp.Or(x.Due.Compare(y.Due), cmp.Compare(x.ID, y.ID)) })
-	return page
 }
