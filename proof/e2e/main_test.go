@@ -14,6 +14,7 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"log/slog"
 	"net/http"
 	"os"
 	"os/exec"
@@ -45,6 +46,7 @@ var (
 )
 
 func TestMain(m *testing.M) {
+	slog.SetDefault(slog.New(slog.DiscardHandler)) // the front says of each kill that the function failed
 	code, err := run(m)
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)

@@ -50,32 +50,28 @@ func newPurchase() purchase {
 	return purchase{key: rand.Text(), amount: 1000 + purchases.Add(1), source: "tok_visa", note: "thanks"}
 }
 
-// event is a purchase at an HTTP API.
-func (w *world) event(p purchase) (e events.APIGatewayV2HTTPRequest) {
-	e.Version, e.RawPath = "2.0", "/charges"
-	var members []string // a member of metadata holds 500 characters at most
-	for part := range slices.Chunk([]byte(p.note), 500) {
-		members = append(members, fmt.Sprintf(`"note%d":%q`, len(members), part))
+// request is a purchase at an HTTP API.
+func (w *world) request(p purchase) *http.Request {
+	path, body := "/orders", fmt.Sprintf(
+		`{"sku":"A-1","quantity":2,"amount":%d,"currency":"usd","source":%q,"email":"a@example.com"}`, p.amount, p.source)
+	if w.orders == "" {
+		var members []string // a member of metadata holds 500 characters at most
+		for part := range slices.Chunk([]byte(p.note), 500) {
+			members = append(members, fmt.Sprintf(`"note%d":%q`, len(members), part))
+		}
+		path, body = "/charges", fmt.Sprintf(`{"amount":%d,"currency":"eur","source":%q,"metadata":{%s}}`, p.amount, p.source,
+			strings.Join(members, ","))
 	}
-	e.Body = fmt.Sprintf(`{"amount":%d,"currency":"eur","source":%q,"metadata":{%s}}`, p.amount, p.source,
-		strings.Join(members, ","))
-	if w.orders != "" {
-		e.RawPath = "/orders"
-		e.Body = fmt.Sprintf(
-			`{"sku":"A-1","quantity":2,"amount":%d,"currency":"usd","source":%q,"email":"a@example.com"}`, p.amount, p.source)
-	}
-	e.RouteKey = "POST " + e.RawPath
-	e.Headers = map[string]string{"content-type": "application/json", "idempotency-key": p.key}
-	e.RequestContext.APIID, e.RequestContext.Stage, e.RequestContext.RouteKey = "api", "$default", e.RouteKey
-	e.RequestContext.RequestID = strconv.FormatInt(time.Now().UnixNano(), 36)
-	e.RequestContext.HTTP.Method, e.RequestContext.HTTP.Path = http.MethodPost, e.RawPath
-	return e
+	r := httptest.NewRequest(http.MethodPost, path, strings.NewReader(body))
+	r.Header.Set("Content-Type", "application/json")
+	r.Header.Set("Idempotency-Key", p.key)
+	return r
 }
 
 // answer is what a client sees.
 type answer struct {
 	status  int
-	headers map[string]string
+	headers http.Header
 	body    string
 	// payload is the response of the function byte for byte.
 	payload []byte
@@ -84,7 +80,7 @@ type answer struct {
 }
 
 func (a answer) ok() bool       { return a.status >= 200 && a.status < 300 }
-func (a answer) replayed() bool { return a.headers["Idempotent-Replayed"] == "true" }
+func (a answer) replayed() bool { return a.headers.Get("Idempotent-Replayed") == "true" }
 
 // final reports whether a client has no reason to ask again.
 func (a answer) final() bool {
@@ -115,20 +111,17 @@ func (a answer) unmarked(t *testing.T) (expires string, response events.APIGatew
 }
 
 // post sends a purchase once, to a free sandbox.
-func (w *world) post(p purchase) answer {
+func (w *world) post(p purchase) (a answer) {
 	w.t.Helper()
-	event, err := json.Marshal(w.event(p))
-	require.NoError(w.t, err)
-	payload, err := w.invoke(context.Background(), event)
-	a := answer{payload: payload}
-	if errors.As(err, &a.failure) {
-		a.status, a.body = http.StatusInternalServerError, `{"message":"Internal Server Error"}`
-		return a
+	request, got := w.request(p), httptest.NewRecorder()
+	front := &lambdaruntime.Front{Routes: []string{"POST " + request.URL.Path}}
+	front.Invoke = func(ctx context.Context, event []byte) (_ []byte, err error) {
+		a.payload, err = w.invoke(ctx, event)
+		assert.True(w.t, err == nil || errors.As(err, &a.failure), err)
+		return a.payload, err
 	}
-	assert.NoError(w.t, err)
-	var response events.APIGatewayV2HTTPResponse
-	assert.NoError(w.t, json.Unmarshal(payload, &response))
-	a.status, a.headers, a.body = response.StatusCode, response.Headers, response.Body
+	front.ServeHTTP(got, request)
+	a.status, a.headers, a.body = got.Code, got.Header(), got.Body.String()
 	return a
 }
 
@@ -169,9 +162,9 @@ func (w *world) insist(p purchase) (all []answer) {
 func (w *world) assertProblem(a answer, status int, name string) time.Duration {
 	w.t.Helper()
 	assert.Equal(w.t, status, a.status, a)
-	assert.Equal(w.t, "application/problem+json", a.headers["Content-Type"])
+	assert.Equal(w.t, "application/problem+json", a.headers.Get("Content-Type"))
 	assert.True(w.t, a.says(name), a)
-	seconds, err := strconv.Atoi(a.headers["Retry-After"])
+	seconds, err := strconv.Atoi(a.headers.Get("Retry-After"))
 	require.NoError(w.t, err, a)
 	assert.Positive(w.t, seconds)
 	return time.Duration(seconds) * time.Second

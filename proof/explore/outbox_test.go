@@ -12,44 +12,33 @@ import (
 func TestBoxKeepsItsContract(t *testing.T) {
 	t.Parallel()
 	due, later := time.UnixMilli(1), time.UnixMilli(2)
-	fresh := entry{ID: "m", Owner: "A", Created: due, Due: due}
-	as := func(change func(m *entry)) entry {
-		m := fresh
-		change(&m)
-		return m
+	of := func(owner string, due time.Time, tries int, givenUp bool) entry {
+		return entry{ID: "m", Owner: owner, Created: time.UnixMilli(1), Due: due, Tries: tries, GivenUp: givenUp}
 	}
-	givenUp := as(func(m *entry) { m.GivenUp, m.Tries = true, 3 })
-	done := as(func(m *entry) { m.Due = time.Time{} })
-	once := as(func(m *entry) { m.Due, m.Tries = later, 1 })
-	replaced := as(func(m *entry) { m.Owner = "B" })
-	for name, c := range map[string]struct {
+	fresh, once, givenUp := of("A", due, 0, false), of("A", later, 1, false), of("A", due, 3, true)
+	done, replaced := of("A", time.Time{}, 0, false), of("B", due, 0, false)
+	type write struct {
 		held, seen entry
 		op         boxOp
 		becomes    entry // zero is what it was: the write is refused
-	}{
-		"a mark":                          {fresh, fresh, boxDone, done},
-		"a mark of one that is given up":  {givenUp, fresh, boxDone, done},
-		"a mark of one that is done":      {held: done, seen: fresh, op: boxDone},
-		"a mark of another commit's":      {held: replaced, seen: fresh, op: boxDone},
-		"a count":                         {fresh, fresh, boxFailed, once},
-		"a count of one that was put off": {as(func(m *entry) { m.Due = later }), fresh, boxFailed, once},
-		"a count of one that is done":     {held: done, seen: fresh, op: boxFailed},
-		"a count of another commit's":     {held: replaced, seen: fresh, op: boxFailed},
-		"a take":                          {fresh, fresh, boxTake, once},
-		"a take of one that was taken":    {held: once, seen: fresh, op: boxTake},
-		"a take of one that is given up":  {held: givenUp, seen: fresh, op: boxTake},
-		"a take of one that is done":      {held: done, seen: fresh, op: boxTake},
-		"a take of another commit's":      {held: replaced, seen: fresh, op: boxTake},
-		"one that was never tried, given up": {
-			fresh, fresh, boxGiveUp, as(func(m *entry) { m.GivenUp, m.Tries = true, 1 }),
-		},
-		"one that was tried, given up": {
-			once, once, boxGiveUp, as(func(m *entry) { m.Due, m.GivenUp, m.Tries = later, true, 1 }),
-		},
+	}
+	all := map[string]write{
+		"a mark":                                {fresh, fresh, boxDone, done},
+		"a mark of one that is given up":        {givenUp, fresh, boxDone, done},
+		"a count":                               {fresh, fresh, boxFailed, once},
+		"a count of one that was put off":       {of("A", later, 0, false), fresh, boxFailed, once},
+		"a take":                                {fresh, fresh, boxTake, once},
+		"a take of one that was taken":          {held: once, seen: fresh, op: boxTake},
+		"a take of one that is given up":        {held: givenUp, seen: fresh, op: boxTake},
+		"one that was never tried, given up":    {fresh, fresh, boxGiveUp, of("A", due, 1, true)},
+		"one that was tried, given up":          {once, once, boxGiveUp, of("A", later, 1, true)},
 		"one that was redriven since, given up": {held: fresh, seen: givenUp, op: boxGiveUp},
-		"one that is done, given up":            {held: done, seen: fresh, op: boxGiveUp},
-		"another commit's, given up":            {held: replaced, seen: fresh, op: boxGiveUp},
-	} {
+	}
+	for _, op := range []boxOp{boxDone, boxFailed, boxTake, boxGiveUp} {
+		all[string(op)+" of one that is done"] = write{held: done, seen: fresh, op: op}
+		all[string(op)+" of another commit's"] = write{held: replaced, seen: fresh, op: op}
+	}
+	for name, c := range all {
 		o := outbox{messages: map[string]entry{"m": c.held}}
 		want, wrote := c.becomes, c.becomes.ID != ""
 		if !wrote {
@@ -69,5 +58,5 @@ func TestBoxKeepsItsContract(t *testing.T) {
 	}
 	o := outbox{messages: map[string]entry{}}
 	o.redrive(givenUp, later)
-	require.Equal(t, as(func(m *entry) { m.Due = later }), o.messages["m"])
+	require.Equal(t, of("A", later, 0, false), o.messages["m"])
 }

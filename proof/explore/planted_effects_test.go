@@ -37,16 +37,14 @@ func TestEveryGuardOfACommitInAStoreIsMissed(t *testing.T) {
 	}
 	requireMissed(t, map[string]missing{
 		"a commit does not compare the owner": {
-			stale, "I5 a stale owner changes nothing",
-			alters(opCommit, func(h store.Record, c *call) {
+			stale, "I5 a stale owner changes nothing", alters(opCommit, func(h store.Record, c *call) {
 				if h.Status == store.StatusInProgress {
 					c.Seen = h
 				}
 			}),
 		},
 		"a commit does not compare the status": {
-			"commit: refuse", "who does not own the record",
-			alters(opCommit, func(h store.Record, c *call) {
+			"commit: refuse", "who does not own the record", alters(opCommit, func(h store.Record, c *call) {
 				if h.Owner == c.Seen.Owner && h.Status == store.StatusUnknown {
 					c.Seen = h
 				}
@@ -68,12 +66,10 @@ func TestEveryGuardOfACommitInAStoreIsMissed(t *testing.T) {
 			}),
 		},
 		"the record comes without the writes": {
-			twice, "without its rows",
-			alters(opCommit, func(_ store.Record, c *call) { c.Op = opSwap }),
+			twice, "without its rows", alters(opCommit, func(_ store.Record, c *call) { c.Op = opSwap }),
 		},
 		"the record comes although the writes are refused": {
-			gate, "without its rows",
-			answered(func(s store.Store, c call, got *reply) {
+			gate, "without its rows", answered(func(s store.Store, c call, got *reply) {
 				if errors.Is(got.Err, store.ErrWritesRefused) {
 					c.Op = opSwap
 					*got = c.Make(ctx, s)
@@ -81,8 +77,7 @@ func TestEveryGuardOfACommitInAStoreIsMissed(t *testing.T) {
 			}),
 		},
 		"the writes are forgotten in the seal": {
-			twice, "without its answer",
-			alters(opCommit, func(_ store.Record, c *call) {
+			twice, "without its answer", alters(opCommit, func(_ store.Record, c *call) {
 				c.Next.Seal = store.Seal(c.Next.Owner, c.Next.Result)
 			}),
 		},
@@ -93,16 +88,14 @@ func TestEveryGuardOfACommitInAStoreIsMissed(t *testing.T) {
 			}),
 		},
 		"a token is known that was not applied": {
-			"commit: one fault", "I9 what a commit says",
-			answered(func(_ store.Store, c call, got *reply) {
+			"commit: one fault", "I9 what a commit says", answered(func(_ store.Store, c call, got *reply) {
 				if got.Err == nil && !got.Done && got.Held.Owner != c.Seen.Owner {
 					*got = reply{Done: true}
 				}
 			}),
 		},
 		"a refusal is told of a commit that was applied": {
-			gate, "I9 what a commit says",
-			answered(func(_ store.Store, _ call, got *reply) {
+			gate, "I9 what a commit says", answered(func(_ store.Store, _ call, got *reply) {
 				if got.Done {
 					*got = reply{Err: &store.Error{
 						Op: "commit", Kind: store.FailureRejected, NotApplied: true,
@@ -115,8 +108,7 @@ func TestEveryGuardOfACommitInAStoreIsMissed(t *testing.T) {
 			"commit: a fault, and one of the settlement", "I9 what a commit says", unfenced,
 		},
 		"a release deletes what was committed": {
-			"commit: a gate that opens", "I2",
-			alters(opDelete, func(h store.Record, c *call) {
+			"commit: a gate that opens", "I2", alters(opDelete, func(h store.Record, c *call) {
 				if h.Owner == c.Seen.Owner {
 					c.Seen = h
 				}
@@ -184,27 +176,20 @@ func TestEveryGuardOfMessagesIsMissed(t *testing.T) {
 				return got
 			},
 		},
-		"a mark does not compare the owner":  {again, delivered, altersIn(boxDone, anybodys)},
-		"a count does not compare the owner": {again, changes, altersIn(boxFailed, anybodys)},
-		"a message is given up without a look at the owner": {
-			again, changes, altersIn(boxGiveUp, anybodys),
-		},
+		"a mark does not compare the owner":                 {again, delivered, altersIn(boxDone, anybodys)},
+		"a count does not compare the owner":                {again, changes, altersIn(boxFailed, anybodys)},
+		"a message is given up without a look at the owner": {again, changes, altersIn(boxGiveUp, anybodys)},
 		"a message is taken without a look at the owner": {
-			beside, changes,
-			altersIn(boxTake, func(m entry, c *boxCall) {
+			beside, changes, altersIn(boxTake, func(m entry, c *boxCall) {
 				c.Entry.Owner, c.Entry.Due = m.Owner, m.Due
 			}),
 		},
-		"a delivery that fails marks": {
-			"a stream", delivered, failureDoes(boxDone),
-		},
+		"a delivery that fails marks": {"a stream", delivered, failureDoes(boxDone)},
 		"a mark comes before the delivery": {
-			"two drains", delivered,
-			altersIn(boxTake, func(_ entry, c *boxCall) { c.Op = boxDone }),
+			"two drains", delivered, altersIn(boxTake, func(_ entry, c *boxCall) { c.Op = boxDone }),
 		},
 		"a look marks": {
-			"a drain beside a stream", "I10",
-			insteadIn(boxGet, func(o *outbox, m entry, c boxCall) boxReply {
+			"a drain beside a stream", "I10", insteadIn(boxGet, func(o *outbox, m entry, c boxCall) boxReply {
 				got := o.answer(c)
 				o.answer(boxCall{Op: boxDone, Entry: m, At: m.Due})
 				return got
@@ -221,12 +206,9 @@ func TestEveryGuardOfMessagesIsMissed(t *testing.T) {
 			}),
 		},
 		"a message is given up by a failure before it was redriven": {
-			"redriven", reason,
-			altersIn(boxGiveUp, func(_ entry, c *boxCall) { c.Entry.Tries = 0 }),
+			"redriven", reason, altersIn(boxGiveUp, func(_ entry, c *boxCall) { c.Entry.Tries = 0 }),
 		},
-		"a delivery that fails gives up": {
-			"a stream", reason, failureDoes(boxGiveUp),
-		},
+		"a delivery that fails gives up": {"a stream", reason, failureDoes(boxGiveUp)},
 		"a message that is given up is taken": {
 			"a message that is given up beside a drain", "leaves alone what is given up",
 			altersIn(boxTake, func(m entry, c *boxCall) {
@@ -236,8 +218,7 @@ func TestEveryGuardOfMessagesIsMissed(t *testing.T) {
 			}),
 		},
 		"a try is counted twice": {
-			"two drains", "no more tries are counted",
-			insteadIn(boxTake, func(o *outbox, _ entry, c boxCall) boxReply {
+			"two drains", "no more tries are counted", insteadIn(boxTake, func(o *outbox, _ entry, c boxCall) boxReply {
 				counted := c
 				counted.Op, counted.At = boxFailed, c.Entry.Due
 				if got := o.answer(counted); !got.Done {
@@ -247,12 +228,10 @@ func TestEveryGuardOfMessagesIsMissed(t *testing.T) {
 			}),
 		},
 		"a taken message is never due again": {
-			"drains that die", arrives,
-			altersIn(boxTake, func(_ entry, c *boxCall) { c.At = c.At.Add(time.Hour) }),
+			"drains that die", arrives, altersIn(boxTake, func(_ entry, c *boxCall) { c.At = c.At.Add(time.Hour) }),
 		},
 		"a list leaves out what was tried": {
-			"two drains", arrives,
-			insteadIn(boxList, func(o *outbox, _ entry, c boxCall) boxReply {
+			"two drains", arrives, insteadIn(boxList, func(o *outbox, _ entry, c boxCall) boxReply {
 				got := o.answer(c)
 				got.Page = slices.DeleteFunc(got.Page,
 					func(listed entry) bool { return o.messages[listed.ID].Tries > 0 })
@@ -260,8 +239,7 @@ func TestEveryGuardOfMessagesIsMissed(t *testing.T) {
 			}),
 		},
 		"a mark marks nothing": {
-			"a stream", arrives,
-			insteadIn(boxDone, func(*outbox, entry, boxCall) boxReply {
+			"a stream", arrives, insteadIn(boxDone, func(*outbox, entry, boxCall) boxReply {
 				return boxReply{Done: true}
 			}),
 		},

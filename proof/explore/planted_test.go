@@ -42,6 +42,11 @@ func writes(meant func(c *call) bool, as func(next *store.Record)) fault {
 	})
 }
 
+// claims makes something else of what is claimed.
+func claims(as func(next *store.Record)) fault {
+	return alters(opClaim, func(_ store.Record, c *call) { as(&c.Next) })
+}
+
 // blind does not look at what it replaces, in those calls of one method that are meant.
 func blind(op calls.Op, meant func(c *call) bool, over func(h store.Record) bool) fault {
 	return alters(op, func(h store.Record, c *call) {
@@ -92,49 +97,39 @@ func requireBroken(t *testing.T, scenario, rule string, plant func(*Scenario)) {
 // TestEveryGuardOfTheStoreIsMissed takes out one guard after the other and expects the search to
 // find a schedule that breaks an invariant.
 func TestEveryGuardOfTheStoreIsMissed(t *testing.T) {
-	const overruns = "operator: two deliveries that overrun their lease"
+	const three, overruns = "three deliveries", "operator: two deliveries that overrun their lease"
+	asHeld := func(h store.Record, c *call) { c.Seen = h }
+	all := func(*call) bool { return true }
 	requireMissed(t, map[string]missing{
 		"claims over a record in progress": {
-			"three deliveries", "I5",
-			alters(opClaim, func(h store.Record, c *call) {
+			three, "I5", alters(opClaim, func(h store.Record, c *call) {
 				if h.Status == store.StatusInProgress {
 					c.Op, c.Seen = opSwap, h
 				}
 			}),
 		},
 		"claims over a completed record that has not expired": {
-			"three deliveries", "I2",
-			alters(opClaim, func(_ store.Record, c *call) { c.Now = c.Now.Add(48 * time.Hour) }),
+			three, "I2", alters(opClaim, func(_ store.Record, c *call) { c.Now = c.Now.Add(48 * time.Hour) }),
 		},
-		"swaps without looking": {
-			"three deliveries", "I2",
-			alters(opSwap, func(h store.Record, c *call) { c.Seen = h }),
-		},
-		"deletes without looking": {
-			"three deliveries", "I2",
-			alters(opDelete, func(h store.Record, c *call) { c.Seen = h }),
-		},
+		"swaps without looking":   {three, "I2", alters(opSwap, asHeld)},
+		"deletes without looking": {three, "I2", alters(opDelete, asHeld)},
 		"does not show what refuses": {
-			"three deliveries", "I4",
-			instead(opClaim, func(s store.Store, _ store.Record, c call) reply {
+			three, "I4", instead(opClaim, func(s store.Store, _ store.Record, c call) reply {
 				return reply{Done: c.Make(context.Background(), s).Done}
 			}),
 		},
-		"loses a result": {
-			"three deliveries", "I2",
-			alters(opSwap, func(_ store.Record, c *call) { c.Next.Result = nil }),
+		"loses a result":  {three, "I2", writes(all, func(next *store.Record) { next.Result = nil })},
+		"loses the owner": {three, "I6", claims(func(next *store.Record) { next.Owner = "somebody" })},
+		"loses the fingerprint": {
+			"two requests under one key", "I3", claims(func(next *store.Record) { next.Fingerprint = "1:x" }),
 		},
 		"releases what is to be completed": {
-			"three deliveries", "I7 a record whose handler has a result is not released",
+			three, "I7 a record whose handler has a result is not released",
 			alters(opSwap, func(h store.Record, c *call) {
 				if c.Next.Status == store.StatusCompleted {
 					c.Op, c.Seen = opDelete, h
 				}
 			}),
-		},
-		"loses the owner": {
-			"three deliveries", "I6",
-			alters(opClaim, func(_ store.Record, c *call) { c.Next.Owner = "somebody" }),
 		},
 		"lets a delayed renewal shorten a lease": {
 			"timed: a fault of a renewal", "I1 a lease only grows",
@@ -151,45 +146,36 @@ func TestEveryGuardOfTheStoreIsMissed(t *testing.T) {
 			}),
 		},
 		"does not give an expired UNKNOWN away": {
-			"unknown and expired", "I4",
-			instead(opClaim, func(s store.Store, h store.Record, c call) reply {
+			"unknown and expired", "I4", instead(opClaim, func(s store.Store, h store.Record, c call) reply {
 				if h.Status == store.StatusUnknown {
 					return reply{Held: h}
 				}
 				return c.Make(context.Background(), s)
 			}),
 		},
-		"loses the fingerprint": {
-			"two requests under one key", "I3",
-			alters(opClaim, func(_ store.Record, c *call) { c.Next.Fingerprint = "1:x" }),
-		},
 		"a swap that does not compare the owner": {
-			overruns, "I11",
-			alters(opSwap, func(h store.Record, c *call) {
+			overruns, "I11", alters(opSwap, func(h store.Record, c *call) {
 				if h.Status == c.Seen.Status && c.Next.SettledBy != "" {
 					c.Seen = h
 				}
 			}),
 		},
 		"a delete that does not compare the owner": {
-			overruns, "I11",
-			alters(opDelete, func(h store.Record, c *call) {
+			overruns, "I11", alters(opDelete, func(h store.Record, c *call) {
 				if h.Status == c.Seen.Status {
 					c.Seen = h
 				}
 			}),
 		},
 		"a settlement that leaves the owner": {
-			overruns, "I11",
-			alters(opSwap, func(_ store.Record, c *call) {
+			overruns, "I11", alters(opSwap, func(_ store.Record, c *call) {
 				if c.Next.Reason == store.ReasonReleased {
 					c.Next.Owner = c.Seen.Owner
 				}
 			}),
 		},
 		"a settlement that leaves no name": {
-			"operator: unrepeatable", "I11",
-			alters(opSwap, func(_ store.Record, c *call) { c.Next.SettledBy = "" }),
+			"operator: unrepeatable", "I11", writes(all, func(next *store.Record) { next.SettledBy = "" }),
 		},
 	})
 }
@@ -197,9 +183,7 @@ func TestEveryGuardOfTheStoreIsMissed(t *testing.T) {
 // TestACrashThatNobodyListsIsMissed takes the attention out of claims, and leaves it in what is
 // settled.
 func TestACrashThatNobodyListsIsMissed(t *testing.T) {
-	unlisted := alters(opClaim, func(_ store.Record, c *call) {
-		c.Next.Attention, c.Next.AttentionAt = "", time.Time{}
-	})
+	unlisted := claims(func(next *store.Record) { next.Attention, next.AttentionAt = "", time.Time{} })
 	requireMissed(t, map[string]missing{
 		"a claim that refuses crashes carries no attention": {
 			"attention: killed in the first execution, refuse", "I13 no open record is lost", unlisted,
@@ -216,9 +200,8 @@ func TestACrashThatNobodyListsIsMissed(t *testing.T) {
 			}),
 		},
 		"a claim of a handler that executes again carries it": {
-			"two deliveries, ends of leases and expiry", "I13 nothing is on the list",
-			alters(opClaim, func(_ store.Record, c *call) {
-				c.Next.Attention, c.Next.AttentionAt = store.AttentionOf(c.Key), c.Next.Lease
+			"two deliveries, ends of leases and expiry", "I13 nothing is on the list", claims(func(next *store.Record) {
+				next.Attention, next.AttentionAt = store.AttentionOf(next.Key), next.Lease
 			}),
 		},
 	})
@@ -265,24 +248,21 @@ func TestEveryGuardOfStepsInAStoreIsMissed(t *testing.T) {
 			taken(func(_ store.Store, c call, got *reply) { got.Held.Steps = c.Seen.Steps }),
 		},
 		"a takeover forgets the steps": {
-			two, "I8 what is recorded stays",
-			taken(func(s store.Store, c call, got *reply) {
+			two, "I8 what is recorded stays", taken(func(s store.Store, c call, got *reply) {
 				if len(got.Held.Steps) > 0 {
 					got.Held = emptied(s, held(s, c.Key))
 				}
 			}),
 		},
 		"a step is written without looking at the owner": {
-			two, "I5 a stale owner changes nothing",
-			alters(opSwap, func(h store.Record, c *call) {
+			two, "I5 a stale owner changes nothing", alters(opSwap, func(h store.Record, c *call) {
 				if isStep(c) && h.Status == store.StatusInProgress {
 					c.Seen, c.Next.Owner, c.Next.Lease = h, h.Owner, h.Lease
 				}
 			}),
 		},
 		"a step is written into a record that was released": {
-			two, "I8 who does not own the record records nothing",
-			alters(opSwap, func(h store.Record, c *call) {
+			two, "I8 who does not own the record records nothing", alters(opSwap, func(h store.Record, c *call) {
 				if isStep(c) && h.Reason == store.ReasonReleased {
 					c.Seen, c.Next.Owner, c.Next.Reason, c.Next.Lease = h, h.Owner, h.Reason, h.Lease
 				}
@@ -307,12 +287,10 @@ func TestEveryGuardOfStepsInAStoreIsMissed(t *testing.T) {
 			writes((*call).marks, func(next *store.Record) { next.Steps = nil }),
 		},
 		"a result is not kept": {
-			two, "I8 a step returns the same",
-			writes(isStep, func(next *store.Record) { next.Steps = nil }),
+			two, "I8 a step returns the same", writes(isStep, func(next *store.Record) { next.Steps = nil }),
 		},
 		"a release deletes the record": {
-			two, "I8 what is recorded stays",
-			alters(opSwap, func(_ store.Record, c *call) {
+			two, "I8 what is recorded stays", alters(opSwap, func(_ store.Record, c *call) {
 				if c.Next.Reason == store.ReasonReleased {
 					c.Op = opDelete
 				}
@@ -327,8 +305,7 @@ func TestEveryGuardOfStepsInAStoreIsMissed(t *testing.T) {
 			}),
 		},
 		"a step is denied": {
-			two, "I7 a step is not lost",
-			instead(opSwap, func(s store.Store, _ store.Record, c call) reply {
+			two, "I7 a step is not lost", instead(opSwap, func(s store.Store, _ store.Record, c call) reply {
 				if isStep(&c) {
 					return reply{Err: &store.Error{Op: "swap", Kind: store.FailureAccessDenied, NotApplied: true}}
 				}
@@ -410,10 +387,8 @@ func TestEveryGuardOfAReconciliationIsMissed(t *testing.T) {
 				}
 			}),
 		},
-		"it is counted twice": {again, tries, writes(putsBack, func(next *store.Record) { next.Tries++ })},
-		"a question forgets those before": {
-			givesUp, tries, writes(asks, func(next *store.Record) { next.Tries = 0 }),
-		},
+		"it is counted twice":             {again, tries, writes(putsBack, func(next *store.Record) { next.Tries++ })},
+		"a question forgets those before": {givesUp, tries, writes(asks, func(next *store.Record) { next.Tries = 0 })},
 		"a record is given up after the first question": {
 			givesUp, "I13 a record is given up", writes(putsBack, givenUp),
 		},
