@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"crypto/rand"
 	"errors"
@@ -13,33 +12,25 @@ import (
 	"github.com/go-idempotent/idempotent/internal/dev/services"
 )
 
-// chargeStory sends charges as a client does, prints what comes back and checks it. What went wrong
-// first is its error: from then on nothing is sent and nothing is printed.
+// chargeStory is one of charges.
 type chargeStory struct {
-	*world
+	*story
 
-	function *function
-	front    http.Handler
-	run      string
-	steps    int
-	first    map[int]string // the bodies of orders that were charged
-	err      error
+	run   string
+	steps int
+	first map[int]string // the bodies of orders that were charged
 }
 
 const chargeLine = "%4s  %-38s %-19s %-44s %s\n"
 
 func demoCharge(ctx context.Context, w *world) error {
-	s := &chargeStory{
-		world: w, function: w.function(charges.function, invocationTimeout), run: rand.Text()[:8],
-		first: map[int]string{},
-	}
-	s.front = charges.front(s.function)
-	fmt.Fprintf(w.out, `One function, a provider that charges, and a client that does not give up.
+	s := &chargeStory{story: w.story(charges), run: rand.Text()[:8], first: map[int]string{}}
+	s.printf(`One function, a provider that charges, and a client that does not give up.
 The records are %s. An invocation may take %v and its claim is protected
 for two seconds more: that is how long a crash blocks its key.
 
 `, w.where, invocationTimeout)
-	fmt.Fprintf(w.out, chargeLine, "step", "what happens", "sent", "came back", "charges so far")
+	s.printf(chargeLine, "step", "what happens", "sent", "came back", "charges so far")
 	if s.tell(ctx); s.err != nil {
 		return fmt.Errorf("step %d: %w", s.steps, s.err)
 	}
@@ -49,37 +40,35 @@ for two seconds more: that is how long a crash blocks its key.
 // tell plays all scenes.
 func (s *chargeStory) tell(ctx context.Context) {
 	const again = created + ", replayed, same bytes"
-	s.came("a first charge", 1, 1999, s.send(ctx, 1, 1999), created, 1)
-	s.came("the client sends it again", 1, 1999, s.send(ctx, 1, 1999), again, 1)
-	s.came("the same key with another amount", 1, 2000, s.send(ctx, 1, 2000), "422 Unprocessable Entity", 1)
+	s.came("a first charge", 1, 1999, s.sends(ctx, 1, 1999), created, 1)
+	s.came("the client sends it again", 1, 1999, s.sends(ctx, 1, 1999), again, 1)
+	s.came("the same key with another amount", 1, 2000, s.sends(ctx, 1, 2000), "422 Unprocessable Entity", 1)
 
 	// The second request comes while the first one waits for the provider's answer.
 	charged, early := moment{services.Charge, true}, reply{httptest.NewRecorder()}
-	s.watch.arm(charged, func() { early = s.send(ctx, 2, 500) })
-	late := s.send(ctx, 2, 500)
+	s.watch.arm(charged, func() { early = s.sends(ctx, 2, 500) })
+	late := s.sends(ctx, 2, 500)
 	s.came("two at once: the one in the way", 2, 500, early, blocked, 2)
 	s.came("             the one that runs", 2, 500, late, created, 2)
 
 	// The provider has charged when the function is killed. The client goes on asking.
-	died := make(chan error, 1)
-	s.watch.arm(charged, func() { died <- s.function.Kill() })
-	s.came("killed after the charge", 3, 4200, s.send(ctx, 3, 4200), killed, 3)
-	if s.err != nil {
-		return
-	}
-	held := s.send(ctx, 3, 4200)
+	key, body := s.order(3, 4200)
+	s.came("killed after the charge", 3, 4200, s.kill(ctx, charges.function, charged, key, body), killed, 3)
+	held := s.sends(ctx, 3, 4200)
 	s.came("sent again at once, to a new process", 3, 4200, held, blocked, 3)
-	s.err = cmp.Or(s.err, <-died, sleep(ctx, held.wait()))
-	s.came(fmt.Sprintf("sent again after these %v", held.wait()), 3, 4200, s.send(ctx, 3, 4200), created, 3)
-	s.came("sent once more", 3, 4200, s.send(ctx, 3, 4200), again, 3)
+	s.sleep(ctx, held.wait())
+	s.came(fmt.Sprintf("sent again after these %v", held.wait()), 3, 4200, s.sends(ctx, 3, 4200), created, 3)
+	s.came("sent once more", 3, 4200, s.sends(ctx, 3, 4200), again, 3)
 }
 
-func (s *chargeStory) send(ctx context.Context, order, amount int) reply {
-	if s.err != nil {
-		return reply{httptest.NewRecorder()}
-	}
-	return post(ctx, s.front, charges.path, fmt.Sprintf("order-%d-%s", order, s.run),
-		fmt.Sprintf(`{"amount":%d,"currency":"usd","source":"tok_visa"}`, amount))
+func (s *chargeStory) sends(ctx context.Context, order, amount int) reply {
+	key, body := s.order(order, amount)
+	return s.send(ctx, key, body)
+}
+
+func (s *chargeStory) order(number, amount int) (key, body string) {
+	return fmt.Sprintf("order-%d-%s", number, s.run),
+		fmt.Sprintf(`{"amount":%d,"currency":"usd","source":"tok_visa"}`, amount)
 }
 
 // came prints what came back, and checks it and how often the provider has charged.
@@ -98,9 +87,9 @@ func (s *chargeStory) came(what string, order, amount int, back reply, want stri
 	default:
 		text += ", other bytes"
 	}
-	fmt.Fprintf(s.out, chargeLine, strconv.Itoa(s.steps), what, fmt.Sprintf("order-%d: %d usd", order, amount), text,
+	s.printf(chargeLine, strconv.Itoa(s.steps), what, fmt.Sprintf("order-%d: %d usd", order, amount), text,
 		strconv.Itoa(made))
-	s.err = expect(text, want)
+	s.expect(text, want)
 	if made != charges {
 		s.err = errors.Join(s.err, fmt.Errorf("the provider made %d charges, want %d", made, charges))
 	}

@@ -26,16 +26,81 @@ const (
 	killed  = `500 Internal Server Error \(signal: killed\)`
 )
 
-// reply is what a client got.
-type reply struct{ *httptest.ResponseRecorder }
+// story sends requests as a client does, kills functions meanwhile, and checks what comes back. What
+// went wrong first is its error: from then on nothing is sent and nothing is printed.
+type story struct {
+	*world
 
-// post sends a JSON body with an idempotency key to a front, once.
-func post(ctx context.Context, front http.Handler, path, key, body string) reply {
-	req := httptest.NewRequestWithContext(ctx, http.MethodPost, path, strings.NewReader(body))
+	front   http.Handler
+	path    string
+	victims map[string]*function // those that can be killed
+	err     error
+}
+
+func (w *world) story(of example) *story {
+	f := w.function(of.function, invocationTimeout)
+	return &story{world: w, front: of.front(f), path: of.path, victims: map[string]*function{of.function: f}}
+}
+
+// patience is how long what a function is killed with may take.
+const patience = 30 * time.Second
+
+// kill sends a request, and kills a function when a moment in it has come, or later. An empty name
+// kills nobody.
+func (s *story) kill(ctx context.Context, name string, at moment, key, body string) reply {
+	died := make(chan error, 1)
+	if name == "" {
+		died <- nil
+	} else {
+		s.watch.arm(at, func() { died <- s.victims[name].Kill() })
+	}
+	got := s.send(ctx, key, body)
+	if s.err != nil {
+		return got
+	}
+	select {
+	case s.err = <-died:
+	case <-time.After(patience):
+		s.err = fmt.Errorf("the function %s was not killed: the moment did not come", name)
+	}
+	return got
+}
+
+// send sends a JSON body with an idempotency key, once.
+func (s *story) send(ctx context.Context, key, body string) reply {
+	if s.err != nil {
+		return reply{httptest.NewRecorder()}
+	}
+	req := httptest.NewRequestWithContext(ctx, http.MethodPost, s.path, strings.NewReader(body))
 	req.Header.Set("Content-Type", "application/json")
 	req.Header.Set("Idempotency-Key", key)
-	return ask(front, req)
+	return ask(s.front, req)
 }
+
+// expect checks what came back.
+func (s *story) expect(came, want string) {
+	if s.err == nil && !regexp.MustCompile("^"+want+"$").MatchString(came) {
+		s.err = fmt.Errorf("what came back is %q, want %q", came, want)
+	}
+}
+
+func (s *story) printf(format string, args ...any) {
+	if s.err == nil {
+		fmt.Fprintf(s.out, format, args...)
+	}
+}
+
+func (s *story) sleep(ctx context.Context, d time.Duration) {
+	if s.err == nil {
+		limited, cancel := context.WithTimeout(ctx, d)
+		defer cancel()
+		<-limited.Done()
+		s.err = ctx.Err()
+	}
+}
+
+// reply is what a client got.
+type reply struct{ *httptest.ResponseRecorder }
 
 func ask(handler http.Handler, r *http.Request) reply {
 	got := reply{httptest.NewRecorder()}
@@ -67,14 +132,6 @@ func (a reply) wait() time.Duration {
 	return time.Duration(seconds) * time.Second
 }
 
-// expect checks what came back.
-func expect(came, want string) error {
-	if !regexp.MustCompile("^" + want + "$").MatchString(came) {
-		return fmt.Errorf("what came back is %q, want %q", came, want)
-	}
-	return nil
-}
-
 // moment is one in a request: before the effect that it asks for, or after it, before the answer.
 type moment struct {
 	kind  string
@@ -99,30 +156,21 @@ func (x *watch) arm(at moment, then func()) {
 // pass hands a request to whoever serves it.
 func (x *watch) pass(kind string, to http.Handler, w http.ResponseWriter, r *http.Request) {
 	x.mu.Lock()
-	at, then := x.at, x.then
-	if kind != at.kind {
-		then = nil
-	} else {
+	after, then := x.at.after, x.then
+	if kind == x.at.kind {
 		x.then = nil
+	} else {
+		then = nil
 	}
 	x.mu.Unlock()
 	switch {
 	case then == nil:
 		to.ServeHTTP(w, r)
-	case at.after:
+	case after:
 		served := ask(to, r)
 		then()
 		served.passOn(w)
 	default:
 		then()
-	}
-}
-
-func sleep(ctx context.Context, d time.Duration) error {
-	select {
-	case <-time.After(d):
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
 	}
 }
