@@ -139,29 +139,33 @@ func (s Store) Apply(ctx context.Context, writes store.Writes, token string) err
 }
 
 // Fault is what a [Faulty] store does to a call. The zero value is Pass.
-type Fault int
+type Fault struct {
+	// kind is that of the error, if there is one. Its caller may know that the call is notApplied.
+	kind       store.Failure
+	notApplied bool
+	// after: the call is applied. hangs: it is answered only when its context has ended. dies: so are
+	// all later ones, which are not applied. To the store the process is dead.
+	after, hangs, dies, slow bool
+}
 
-const (
+var (
 	// Pass lets the call through.
-	Pass Fault = iota
+	Pass = Fault{}
 	// Refuse answers that the call was throttled and is known not to be applied.
-	Refuse
-	// LoseRequest fails the call before it is applied. The caller cannot know that.
-	LoseRequest
-	// LoseReply applies the call and then fails it.
-	LoseReply
-	// HangBefore does not apply the call, and answers only when its context has ended.
-	HangBefore
-	// HangAfter applies the call, and answers only when its context has ended.
-	HangAfter
-	// DieBefore is HangBefore for this call and all later ones: to the store the process is dead.
-	DieBefore
-	// DieAfter is HangAfter for this call and HangBefore for all later ones.
-	DieAfter
-	// Slow takes [SlowFor], whatever the context says, and then passes.
-	Slow
+	Refuse = Fault{kind: store.FailureThrottled, notApplied: true}
 	// Deny answers that access is denied, which no retry mends, and that the call was not applied.
-	Deny
+	Deny = Fault{kind: store.FailureAccessDenied, notApplied: true}
+	// LoseRequest fails the call before it is applied, LoseReply after. The caller cannot know that.
+	LoseRequest = Fault{kind: store.FailureUnavailable}
+	LoseReply   = Fault{kind: store.FailureUnavailable, after: true}
+	// HangBefore and HangAfter answer only when the context has ended.
+	HangBefore = Fault{kind: store.FailureTimeout, hangs: true}
+	HangAfter  = Fault{kind: store.FailureTimeout, hangs: true, after: true}
+	// DieBefore and DieAfter are the end of the process.
+	DieBefore = Fault{kind: store.FailureTimeout, hangs: true, dies: true}
+	DieAfter  = Fault{kind: store.FailureTimeout, hangs: true, dies: true, after: true}
+	// Slow takes [SlowFor], whatever the context says, and then passes.
+	Slow = Fault{slow: true}
 )
 
 // SlowFor is how long a Slow call waits before it passes.
@@ -256,36 +260,17 @@ func (s *Faulty) next(c Call) Fault {
 	if fault != Pass {
 		s.fired++
 	}
-	s.dead = fault == DieBefore || fault == DieAfter
+	s.dead = fault.dies
 	return fault
-}
-
-// failure is the error of a call that has failed. NotApplied says that its caller may know that.
-type failure struct {
-	kind       store.Failure
-	notApplied bool
-	// after: the call is applied. hangs: it is answered only when its context has ended.
-	after, hangs bool
-}
-
-var failures = map[Fault]failure{
-	Refuse:      {kind: store.FailureThrottled, notApplied: true},
-	Deny:        {kind: store.FailureAccessDenied, notApplied: true},
-	LoseRequest: {kind: store.FailureUnavailable},
-	LoseReply:   {kind: store.FailureUnavailable, after: true},
-	HangBefore:  {kind: store.FailureTimeout, hangs: true},
-	HangAfter:   {kind: store.FailureTimeout, hangs: true, after: true},
-	DieBefore:   {kind: store.FailureTimeout, hangs: true},
-	DieAfter:    {kind: store.FailureTimeout, hangs: true, after: true},
 }
 
 // make makes a call under its fault. One that failed returns nothing else.
 func (s *Faulty) make(ctx context.Context, c Call) (r Reply) {
-	fault := s.next(c)
-	f, fails := failures[fault]
-	if fault == Slow {
+	f := s.next(c)
+	if f.slow {
 		time.Sleep(SlowFor)
 	}
+	fails := f.kind != ""
 	if !fails || f.after {
 		r = c.Make(ctx, s.inner)
 	}
