@@ -142,8 +142,7 @@ func (a *audit) route(r route) {
 // marker is the text that idempotent.Wrap leaves in a program. It is put together here, so that
 // this program does not have it.
 var marker = []byte(strings.Join([]string{
-	"github.com/go-idempotent/idempotent:", "this", "program", "calls", "Wrap",
-	"(7H2QXVT4KZ6M)",
+	"github.com/go-idempotent/idempotent:", "this", "program", "calls", "Wrap", "(7H2QXVT4KZ6M)",
 }, " "))
 
 // wraps reports whether idempotent.Wrap is linked into the program at a path, which may be that of

@@ -308,13 +308,10 @@ func (t *template) methods(add adding) {
 	}
 }
 
-// deepest bounds how far resources refer to each other, because a template may contradict itself.
-const deepest = 50
-
 // path is the path of a resource of a REST API, which names its parent.
 func (t *template) path(id any, depth int) string {
 	r := t.resources[named(id)]
-	if r.kind != "AWS::ApiGateway::Resource" || depth > deepest {
+	if r.kind != "AWS::ApiGateway::Resource" || depth > 50 { // a template may contradict itself
 		return "/"
 	}
 	return strings.TrimSuffix(t.path(r.properties["ParentId"], depth+1), "/") + "/" + r.text("PathPart")

@@ -26,8 +26,9 @@ type listing struct {
 	scan      bool
 	rate      float64
 
-	// read is what was read so far.
-	read store.Cost
+	// wanted are the states, read is what was read so far.
+	wanted []operate.State
+	read   store.Cost
 }
 
 func (a *app) list() *cobra.Command {
@@ -57,7 +58,7 @@ listed may be stale: inspect shows the record itself.`,
 		RunE: func(cmd *cobra.Command, _ []string) error { return l.run(cmd.Context()) },
 	}
 	f := cmd.Flags()
-	f.StringSliceVar(&l.states, "state", nil, "only these `states`: "+strings.Join(stateNames(), ", ")+", or all")
+	f.StringSliceVar(&l.states, "state", nil, "only these `states`: "+stateNames()+", or all")
 	f.StringVar(&l.operation, "operation", "", "only records of the operation with this `name`")
 	f.DurationVar(&l.olderThan, "older-than", 0, "only what waits, or is there, for this `time`, such as 1h30m")
 	f.IntVar(&l.limit, "limit", 0, "the oldest of them, up to this `number`; 0 for all")
@@ -66,12 +67,12 @@ listed may be stale: inspect shows the record itself.`,
 	return cmd
 }
 
-func stateNames() []string {
-	names := make([]string, 0, len(operate.States()))
+func stateNames() string {
+	var names []string
 	for _, s := range operate.States() {
 		names = append(names, string(s))
 	}
-	return names
+	return strings.Join(names, ", ")
 }
 
 func (l *listing) run(ctx context.Context) error {
@@ -86,14 +87,8 @@ func (l *listing) run(ctx context.Context) error {
 		NotDue: !l.scan, Operation: l.operation, OlderThan: l.olderThan, Scan: l.scan, Rate: l.rate,
 		Page: func(p store.Page) { l.read.Pages++; l.read.Records += int64(p.Records); l.read.Units += p.Units },
 	}
-	switch {
-	case !l.scan: // what is not due is counted, and listed if somebody wants released ones
-	case slices.Contains(l.states, stateAll):
-		q.States = operate.States()
-	default:
-		for _, s := range l.states {
-			q.States = append(q.States, operate.State(s))
-		}
+	if l.scan { // else what is not due is counted, and listed if somebody wants released ones
+		q.States = l.wanted
 	}
 	if err := l.tell(ctx, q); err != nil {
 		return err
@@ -103,10 +98,7 @@ func (l *listing) run(ctx context.Context) error {
 		return err
 	}
 	found := slices.DeleteFunc(slices.Clone(lines), func(r show.Line) bool {
-		if len(l.states) == 0 {
-			return !l.scan && !r.Due
-		}
-		return !l.scan && !slices.Contains(l.states, string(r.State))
+		return !l.scan && (len(l.states) == 0 && !r.Due || len(l.states) > 0 && !slices.Contains(l.wanted, r.State))
 	})
 	if err := l.print(found); err != nil {
 		return err
@@ -116,15 +108,19 @@ func (l *listing) run(ctx context.Context) error {
 
 // check finds what can be wrong before anything is read.
 func (l *listing) check() error {
-	indexed := []string{string(operate.StateUnknown), string(operate.StateReleased)}
-	for _, s := range l.states {
-		if s != stateAll && !slices.Contains(stateNames(), s) {
-			return usagef("--state %q is none of %s, all", s, strings.Join(stateNames(), ", "))
-		}
-		if !l.scan && !slices.Contains(indexed, s) {
+	for _, name := range l.states {
+		s := operate.State(name)
+		switch {
+		case name != stateAll && !slices.Contains(operate.States(), s):
+			return usagef("--state %q is none of %s, all", name, stateNames())
+		case !l.scan && s != operate.StateUnknown && s != operate.StateReleased:
 			return usagef("only unknown records, and those released with steps, are in the index: --scan finds " +
 				"others by reading the whole table")
 		}
+		l.wanted = append(l.wanted, s)
+	}
+	if slices.Contains(l.states, stateAll) {
+		l.wanted = operate.States()
 	}
 	switch {
 	case l.limit < 0:
@@ -246,13 +242,13 @@ record has changed since.`,
 				stored, err = a.operator.Result(cmd.Context(), shown)
 			case ofStep:
 				stored, err = a.operator.StepResult(cmd.Context(), shown, step)
+			default:
+				return a.show(&i)
 			}
 			if err != nil {
 				return err
 			}
-			if result || ofStep {
-				i.WithResult(stored)
-			}
+			i.WithResult(stored)
 			return a.show(&i)
 		},
 	}

@@ -34,9 +34,6 @@ const (
 	sameOrigin = "same-origin"
 )
 
-// mostBody bounds the body of a request: nobody types in more.
-const mostBody = 3 << 20
-
 func newDoor(port int) *door {
 	at := ":" + strconv.Itoa(port)
 	return &door{
@@ -116,7 +113,7 @@ func (d *door) posted(w http.ResponseWriter, r *http.Request) *answer {
 		kind != "application/x-www-form-urlencoded" {
 		return refuse(http.StatusUnsupportedMediaType, "Not a form", "Use the forms of the page.")
 	}
-	r.Body = http.MaxBytesReader(w, r.Body, mostBody)
+	r.Body = http.MaxBytesReader(w, r.Body, 3<<20) // nobody types in more
 	if err := r.ParseForm(); err != nil {
 		if _, long := err.(*http.MaxBytesError); long { //nolint:errorlint // ParseForm returns it as it is
 			return refuse(http.StatusRequestEntityTooLarge, "Too long", "The form is longer than the page takes, so "+

@@ -226,17 +226,16 @@ func (f *frame) Ahead(t time.Time) bool { return !store.Reached(t, f.Made) }
 
 // render makes the whole page before anything is sent, so that an error can still be told.
 func (p *Page) render(w http.ResponseWriter, r *http.Request, a *answer) {
-	var b bytes.Buffer
-	switch {
-	case a.to != "":
+	if a.to != "" {
 		http.Redirect(w, r, a.to, http.StatusSeeOther) //nolint:gosec // below the page, whatever the key is
-	default:
-		f := &frame{p.Config, p.door.base, *a, p.door.form, p.Now()}
-		if err := templates.ExecuteTemplate(&b, a.file, f); err != nil {
-			panic(err) // a mistake in a template
-		}
-		send(w, a.status, "text/"+strings.TrimPrefix(path.Ext(a.file), "."), b.Bytes())
+		return
 	}
+	var b bytes.Buffer
+	f := &frame{p.Config, p.door.base, *a, p.door.form, p.Now()}
+	if err := templates.ExecuteTemplate(&b, a.file, f); err != nil {
+		panic(err) // a mistake in a template
+	}
+	send(w, a.status, "text/"+strings.TrimPrefix(path.Ext(a.file), "."), b.Bytes())
 }
 
 // send answers. Whether anybody gets it is of no matter: it changes nothing.

@@ -18,9 +18,10 @@ import (
 )
 
 func (p *Page) record(r *http.Request) *answer {
-	shown, refused := p.inspect(r.Context(), r.URL.Query().Get("key"))
-	if refused != nil {
-		return refused
+	key := r.URL.Query().Get("key")
+	shown, err := p.Operator.Inspect(r.Context(), key)
+	if err != nil {
+		return p.failedOf(key, err)
 	}
 	v := storyOf(shown)
 	if at := r.URL.Query().Get("done"); at != "" && at == settledAt(shown.Record.SettledAt) {
@@ -40,14 +41,6 @@ func (p *Page) failedOf(key string, err error) *answer {
 	}
 	refused.Query, refused.Look = key, refused.status != http.StatusNotFound
 	return refused
-}
-
-func (p *Page) inspect(ctx context.Context, key string) (operate.Shown, *answer) {
-	shown, err := p.Operator.Inspect(ctx, key)
-	if err != nil {
-		return shown, p.failedOf(key, err)
-	}
-	return shown, nil
 }
 
 // settledAt names the instant of a settlement.
@@ -198,10 +191,11 @@ type asked struct {
 
 // actForm asks what became of an execution.
 func (p *Page) actForm(r *http.Request) *answer {
-	shown, refused := p.inspect(r.Context(), r.URL.Query().Get("key"))
+	key := r.URL.Query().Get("key")
+	shown, err := p.Operator.Inspect(r.Context(), key)
 	switch {
-	case refused != nil:
-		return refused
+	case err != nil:
+		return p.failedOf(key, err)
 	case !storyOf(shown).Deletable():
 		return alert(shown, "There is nothing to settle or delete: the record is %s.")
 	}
@@ -226,20 +220,19 @@ func (p *Page) ask(status int, shown operate.Shown, a *asked, problem string) *a
 
 // askedOf reads the form. Of the fields of verdicts it takes those of the one that was given.
 func askedOf(form url.Values) *asked {
-	get := func(name string) string { return strings.TrimSpace(form.Get(name)) }
+	get := func(name string) string { // as it was typed: a form sends other ends of lines
+		return strings.TrimSpace(strings.ReplaceAll(form.Get(name), "\r\n", "\n"))
+	}
 	a := &asked{Key: unfield(form.Get("key")), Seen: form.Get("seen"), By: get("by"), Why: get("why")}
 	a.Kind, a.MayRepeat = form.Get("verdict"), form.Get("repeat") != ""
 	switch a.Kind {
 	case show.Executed:
-		a.Step, a.Result, a.Value = unfield(form.Get("step")), typed(form.Get("result")), form.Get("value") != ""
+		a.Step, a.Result, a.Value = unfield(form.Get("step")), get("result"), form.Get("value") != ""
 	case show.Failed:
 		a.Step, a.Type, a.Message = unfield(form.Get("step")), get("type"), get("message")
 	}
 	return a
 }
-
-// typed is a text as it was typed: a form sends other ends of lines.
-func typed(text string) string { return strings.TrimSpace(strings.ReplaceAll(text, "\r\n", "\n")) }
 
 // preview shows what a change would do, and asks once more.
 func (p *Page) preview(r *http.Request) *answer {
@@ -291,13 +284,11 @@ func (p *Page) refused(shown operate.Shown, a *asked, err error) *answer {
 	return p.failedOf(a.Key, err)
 }
 
-// changeLimit bounds a change, which goes on when its request has ended.
-const changeLimit = 10 * time.Second
-
-// unhurried begins a change, which lasts until end is called.
+// unhurried begins a change, which lasts until end is called, for ten seconds at most. It goes on
+// when its request has ended.
 func (p *Page) unhurried(ctx context.Context) (_ context.Context, end func()) {
 	p.changing.RLock()
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), changeLimit)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
 	return ctx, func() {
 		cancel()
 		p.changing.RUnlock()
