@@ -111,7 +111,7 @@ func (p *post) assertSent(n int) {
 	}
 	assert.Len(p.t, bodies, n)
 	assert.Equal(p.t, bodies, p.kept(), "messages, and what a receiver that deduplicates has")
-	for _, e := range p.effects(services.Message) {
+	for _, e := range p.services.Effects("", services.Message) {
 		assert.True(p.t, e.Done, "the same id with another body")
 	}
 }

@@ -211,7 +211,7 @@ func (w *world) assertEffects(p purchase) map[services.Kind]string {
 		done[services.Cancellation] = true
 	}
 	made := map[services.Kind]string{}
-	for _, e := range w.services.Effects("") {
+	for _, e := range w.services.Effects("", "") {
 		assert.NotContains(w.t, made, e.Kind, "two effects")
 		made[e.Kind] = e.ID
 		assert.Equal(w.t, done[e.Kind], e.Done)

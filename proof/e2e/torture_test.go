@@ -87,9 +87,9 @@ func TestRandomKillsLeaveEachEffectOfAnOrderOnceAndItsRow(t *testing.T) {
 		assert.Contains(t, rows, o.row(told))
 	}
 	for _, kind := range []services.Kind{services.Reservation, services.Charge} {
-		assert.Len(t, p.effects(kind), len(answers), "one effect and one key downstream per order: %s", kind)
+		assert.Len(t, p.services.Effects("", kind), len(answers), "one effect and one key downstream per order: %s", kind)
 	}
-	for _, e := range p.effects(services.Charge) {
+	for _, e := range p.services.Effects("", services.Charge) {
 		assert.Contains(t, charges, e.ID, "nobody was told")
 	}
 	t.Logf("%d kills, %d orders, %d requests to the services, %d deliveries of messages, %d looks at the rows meanwhile",

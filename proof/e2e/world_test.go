@@ -359,16 +359,6 @@ func (w *world) askedFor() map[string]int {
 	return counts
 }
 
-// effects are those of a kind, whether the service acted or refused.
-func (w *world) effects(kind services.Kind) (all []services.Effect) {
-	for _, e := range w.services.Effects("") {
-		if e.Kind == kind {
-			all = append(all, e)
-		}
-	}
-	return all
-}
-
 // holdCharge sends a purchase and holds the reply to its charge, until open or the end of the test.
 func (w *world) holdCharge(p purchase) (first <-chan answer, open func()) {
 	w.t.Helper()

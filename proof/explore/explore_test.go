@@ -217,19 +217,6 @@ func TestSchedulesAreCounted(t *testing.T) {
 	assert.LessOrEqual(t, uint64(r.Played), r.Schedules)
 }
 
-// TestSearchesOfOneScenarioAreEqual: also where the protocol waits before it tries again.
-func TestSearchesOfOneScenarioAreEqual(t *testing.T) {
-	for _, name := range []string{"two deliveries, ends of leases and expiry", "one fault"} {
-		t.Run(name, func(t *testing.T) {
-			s := scenarios()[name]
-			first := searchOf(t, s)
-			var second Report
-			synctest.Test(t, func(*testing.T) { second = Run(s) })
-			assert.Equal(t, first, second)
-		})
-	}
-}
-
 // mustBeSeen is what the scenarios together have to lead to. A search that never gets there proves
 // nothing about it.
 func mustBeSeen() []string {

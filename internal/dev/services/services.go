@@ -86,12 +86,13 @@ func (s *Services) For(owner string) {
 	s.owner = owner
 }
 
-// Effects are those for an owner, in the order in which their first requests came; all for "".
-func (s *Services) Effects(owner string) (all []Effect) {
+// Effects are those of a kind for an owner, in the order in which their first requests came. An
+// empty text stands for all.
+func (s *Services) Effects(owner string, kind Kind) (all []Effect) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, e := range s.effects {
-		if owner == "" || e.For == owner {
+		if (owner == "" || e.For == owner) && (kind == "" || e.Kind == kind) {
 			all = append(all, *e)
 		}
 	}
@@ -100,8 +101,8 @@ func (s *Services) Effects(owner string) (all []Effect) {
 
 // Done counts the effects of a kind for an owner, for all if it is "".
 func (s *Services) Done(owner string, kind Kind) (count int) {
-	for _, e := range s.Effects(owner) {
-		if e.Kind == kind && e.Done {
+	for _, e := range s.Effects(owner, kind) {
+		if e.Done {
 			count++
 		}
 	}

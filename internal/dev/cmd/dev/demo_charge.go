@@ -99,7 +99,7 @@ func (s *chargeStory) came(what string, order, amount int, back reply, want stri
 func (s *chargeStory) sumUp() error {
 	fmt.Fprintln(s.out, "\nThe provider's book:")
 	var total int64
-	book := s.services.Effects("")
+	book := s.services.Effects("", "")
 	for _, e := range book {
 		total += e.Amount
 		asked := "asked once"

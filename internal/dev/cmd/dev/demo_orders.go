@@ -263,7 +263,7 @@ func (s *orderStory) sumUp(ctx context.Context) {
 		if o.kills != "" {
 			dead++
 		}
-		for _, e := range s.services.Effects(o.key) {
+		for _, e := range s.services.Effects(o.key, "") {
 			if want := o.calls(e.Kind); s.err == nil && e.Calls != want {
 				s.err = fmt.Errorf("order %d: the service was asked for the %s %d times with its key, want %d",
 					o.number, e.Kind, e.Calls, want)
