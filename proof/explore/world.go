@@ -42,7 +42,7 @@ func (w *world) openStore() {
 	if len(w.Commits) > 0 {
 		w.table = rows.New(w.Rows)
 		w.table.Remembers = w.Remembers
-		w.table.Sent = func(m any) { w.outbox.put(m.(entry)) }
+		w.table.Sent = func(m any) { w.outbox.put(m.(entry)) } //nolint:forcetypeassert // nothing else is sent
 		w.store = w.table
 	}
 	if sound := w.store; w.Plant != nil {

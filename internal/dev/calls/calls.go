@@ -143,8 +143,8 @@ type Fault struct {
 	// kind is that of the error, if there is one. Its caller may know that the call is notApplied.
 	kind       store.Failure
 	notApplied bool
-	// after: the call is applied. hangs: it is answered only when its context has ended. dies: so are
-	// all later ones, which are not applied. To the store the process is dead.
+	// after: the call is applied. hangs: it is answered only when its context has ended. dies: so
+	// are all later ones, which are not applied. To the store the process is dead.
 	after, hangs, dies, slow bool
 }
 
@@ -155,15 +155,18 @@ var (
 	Refuse = Fault{kind: store.FailureThrottled, notApplied: true}
 	// Deny answers that access is denied, which no retry mends, and that the call was not applied.
 	Deny = Fault{kind: store.FailureAccessDenied, notApplied: true}
-	// LoseRequest fails the call before it is applied, LoseReply after. The caller cannot know that.
+	// LoseRequest fails the call before it is applied. The caller cannot know that.
 	LoseRequest = Fault{kind: store.FailureUnavailable}
-	LoseReply   = Fault{kind: store.FailureUnavailable, after: true}
-	// HangBefore and HangAfter answer only when the context has ended.
+	// LoseReply applies the call and then fails it.
+	LoseReply = Fault{kind: store.FailureUnavailable, after: true}
+	// HangBefore does not apply the call, and answers only when its context has ended.
 	HangBefore = Fault{kind: store.FailureTimeout, hangs: true}
-	HangAfter  = Fault{kind: store.FailureTimeout, hangs: true, after: true}
-	// DieBefore and DieAfter are the end of the process.
+	// HangAfter applies the call, and answers only when its context has ended.
+	HangAfter = Fault{kind: store.FailureTimeout, hangs: true, after: true}
+	// DieBefore is HangBefore for this call and all later ones.
 	DieBefore = Fault{kind: store.FailureTimeout, hangs: true, dies: true}
-	DieAfter  = Fault{kind: store.FailureTimeout, hangs: true, dies: true, after: true}
+	// DieAfter is HangAfter for this call and HangBefore for all later ones.
+	DieAfter = Fault{kind: store.FailureTimeout, hangs: true, dies: true, after: true}
 	// Slow takes [SlowFor], whatever the context says, and then passes.
 	Slow = Fault{slow: true}
 )

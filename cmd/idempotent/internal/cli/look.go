@@ -68,7 +68,7 @@ listed may be stale: inspect shows the record itself.`,
 }
 
 func stateNames() string {
-	var names []string
+	names := make([]string, 0, len(operate.States()))
 	for _, s := range operate.States() {
 		names = append(names, string(s))
 	}

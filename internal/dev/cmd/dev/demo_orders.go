@@ -235,7 +235,8 @@ func (s *orderStory) count(ctx context.Context, o *purchase) counts {
 
 // items are those of a table that are about an order.
 func (s *orderStory) items(ctx context.Context, of string, o *purchase) (found []item, err error) {
-	all, err := s.client.Scan(ctx, &dynamodb.ScanInput{TableName: aws.String(table(of)), ConsistentRead: aws.Bool(true)})
+	in := &dynamodb.ScanInput{TableName: aws.String(table(of)), ConsistentRead: aws.Bool(true)}
+	all, err := s.client.Scan(ctx, in)
 	if err != nil {
 		return nil, err
 	}

@@ -26,8 +26,8 @@ const (
 	killed  = `500 Internal Server Error \(signal: killed\)`
 )
 
-// story sends requests as a client does, kills functions meanwhile, and checks what comes back. What
-// went wrong first is its error: from then on nothing is sent and nothing is printed.
+// story sends requests as a client does, kills functions meanwhile, and checks what comes back.
+// What went wrong first is its error: from then on nothing is sent and nothing is printed.
 type story struct {
 	*world
 
