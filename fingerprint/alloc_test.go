@@ -35,6 +35,15 @@ func descending(size int) string {
 	return "{" + strings.Join(members, ",") + "}"
 }
 
+// tiny is an object of members of ten bytes, in the wrong order.
+func tiny(size int) string {
+	var keys []string
+	for n := size / len(`"00000":0,`); n > 0; n-- {
+		keys = append(keys, fmt.Sprintf("%05x", n))
+	}
+	return objectOf(keys)
+}
+
 func TestAllocatedMemoryForLargeBodies(t *testing.T) {
 	const size = 6 * megabyte
 	for name, tc := range map[string]struct {
@@ -49,6 +58,7 @@ func TestAllocatedMemoryForLargeBodies(t *testing.T) {
 		"tiny objects":       {orders(`{"b":0,"a":0}`, size), 2},
 		"one object":         {`{"b":` + orders(order, size) + `,"a":0}`, 3},
 		"one wide object":    {descending(size), 3},
+		"many tiny members":  {tiny(size), 10},
 		"numbers that grow":  {orders("1e20", size), 30},
 		"nested and ordered": {orders(strings.Repeat(`{"":[`, 400)+strings.Repeat("]}", 400), size), 2},
 	} {

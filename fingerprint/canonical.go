@@ -154,7 +154,7 @@ func (p *parser) member(dst []byte) ([]byte, error) {
 	if p.token() != '"' {
 		return nil, p.unexpected(reasonKey)
 	}
-	m := member{start: len(dst), source: p.pos}
+	m := member{start: uint32(len(dst)), source: uint32(p.pos)} //nolint:gosec // see [member]
 	dst, err := p.string(dst)
 	if err != nil {
 		return nil, err
@@ -165,7 +165,7 @@ func (p *parser) member(dst []byte) ([]byte, error) {
 	if dst, err = p.value(append(dst, ':')); err != nil {
 		return nil, err
 	}
-	m.end = len(dst)
+	m.end = uint32(len(dst)) //nolint:gosec // see [member]
 	p.open = append(p.open, m)
 	return dst, nil
 }

@@ -60,7 +60,7 @@ type Hash struct {
 func New(purpose string) *Hash {
 	h := new(Hash)
 	h.fields = h.small[:0]
-	add(h, purpose)
+	h.String(purpose)
 	return h
 }
 
@@ -81,14 +81,23 @@ func NewKeyed(key []byte, purpose string) *Hash {
 // key, and the room that the fields had: whoever computes several digests needs one Hash.
 func (h *Hash) Reset(purpose string) {
 	h.fields = h.fields[:0]
-	add(h, purpose)
+	h.String(purpose)
 }
 
 // Bytes adds one field, the bytes of b, which may be empty or nil: both are the empty field.
-func (h *Hash) Bytes(b []byte) { add(h, b) }
+func (h *Hash) Bytes(b []byte) {
+	h.String("")
+	binary.BigEndian.PutUint64(h.fields[len(h.fields)-lengthSize:], uint64(len(b)))
+	h.fields = append(h.fields, b...)
+}
 
 // String adds one field, the bytes of s, whether or not they are valid UTF-8.
-func (h *Hash) String(s string) { add(h, s) }
+func (h *Hash) String(s string) {
+	if h.fields == nil { // that of New has its purpose at least
+		panic(noPurpose)
+	}
+	h.fields = append(binary.BigEndian.AppendUint64(h.fields, uint64(len(s))), s...)
+}
 
 // JSON adds one field, a canonical form of a JSON text: that of [Canonical], but for numbers, which
 // are as short as they can be. 1000 is 1e3 and 0.001 is 1e-3: so the field is never longer than
@@ -102,14 +111,14 @@ func (h *Hash) JSONFolding(doc []byte) error {
 }
 
 func (h *Hash) canonical(doc []byte, as form) error {
+	h.String("")
 	start := len(h.fields)
-	add(h, "")
 	fields, err := canonical(h.fields, doc, as)
 	if err != nil {
-		h.fields = h.fields[:start]
+		h.fields = h.fields[:start-lengthSize]
 		return err
 	}
-	binary.BigEndian.PutUint64(fields[start:], uint64(len(fields)-start-lengthSize)) //nolint:gosec // not negative
+	binary.BigEndian.PutUint64(fields[start-lengthSize:], uint64(len(fields)-start)) //nolint:gosec // not negative
 	h.fields = fields
 	return nil
 }
@@ -147,7 +156,9 @@ func (h *Hash) Value(v any) error {
 // Sum returns the digest of the fields added so far. It does not change the Hash: it may be called
 // again, and more fields may follow. Each call digests all fields anew.
 func (h *Hash) Sum() [sha256.Size]byte {
-	h.check()
+	if h.fields == nil {
+		panic(noPurpose)
+	}
 	if h.key == nil {
 		return sha256.Sum256(h.fields)
 	}
@@ -188,17 +199,7 @@ func VersionOf(text string) (version string, ok bool) {
 // digestEncoding is strict: each digest has one text.
 var digestEncoding = base64.RawURLEncoding.Strict()
 
-const lengthSize = 8
-
-// add adds a field with its length in front.
-func add[T string | []byte](h *Hash, field T) {
-	h.check()
-	h.fields = append(binary.BigEndian.AppendUint64(h.fields, uint64(len(field))), field...)
-}
-
-// check panics for the zero Hash: that of New has its purpose at least.
-func (h *Hash) check() {
-	if h.fields == nil {
-		panic("fingerprint: Hash without a purpose: use New or NewKeyed")
-	}
-}
+const (
+	lengthSize = 8
+	noPurpose  = "fingerprint: Hash without a purpose: use New or NewKeyed"
+)

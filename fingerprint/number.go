@@ -16,7 +16,10 @@ const maxExponent = 1_000_000_000_000_000
 // or in the shortest way. Its grammar is that of RFC 8259 section 6.
 func (p *parser) number(dst []byte) ([]byte, error) {
 	start := p.pos
-	negative := p.skip('-')
+	negative := p.peek() == '-'
+	if negative {
+		p.pos++
+	}
 	whole, err := p.digits()
 	switch {
 	case err != nil:
@@ -25,13 +28,15 @@ func (p *parser) number(dst []byte) ([]byte, error) {
 		return nil, &SyntaxError{Offset: p.pos - len(whole) + 1, Reason: reasonZero}
 	}
 	var fraction []byte
-	if p.skip('.') {
+	if p.peek() == '.' {
+		p.pos++
 		if fraction, err = p.digits(); err != nil {
 			return nil, err
 		}
 	}
 	var point int64 // the number is ±0.digits × 10^point
-	if p.skip('e') || p.skip('E') {
+	if c := p.peek(); c == 'e' || c == 'E' {
+		p.pos++
 		if point, err = p.exponent(); err != nil {
 			return nil, err
 		}

@@ -14,10 +14,11 @@ import (
 // the core of a deep document once per level.
 const immediate = 8
 
-// A member is a key and its value.
+// A member is a key and its value. Its positions are below six times [maxSize], and a document of a
+// few megabytes can have a million members.
 type member struct {
-	start, end int // in the output, from the opening quote of the key to the end of the value
-	source     int // position of the key in the source
+	start, end uint32 // in the output, from the opening quote of the key to the end of the value
+	source     uint32 // position of the key in the source
 }
 
 // An object is in the output from start to end, and not in order yet.
@@ -43,7 +44,7 @@ func (p *parser) order(text []byte, start, open, noted int) error {
 	if source := sortMembers(members, text, compareKeys); source >= 0 {
 		return &SyntaxError{Offset: source, Reason: reasonDuplicate}
 	}
-	if !slices.IsSortedFunc(members, func(a, b member) int { return a.start - b.start }) {
+	if !slices.IsSortedFunc(members, inText) {
 		within := slices.Clone(p.noted[noted:])
 		if p.depth >= immediate {
 			members = slices.Clone(members) // those of other objects take their place
@@ -59,15 +60,18 @@ func (p *parser) order(text []byte, start, open, noted int) error {
 	return nil
 }
 
+// inText orders members as the text has them.
+func inText(a, b member) int { return cmp.Compare(a.start, b.start) }
+
 // sortMembers sorts by the keys. It returns the position in the source of the first key that is
 // equal to an earlier one, -1 if none is.
 func sortMembers(members []member, text []byte, compare func(a, b []byte) int) (source int) {
 	slices.SortFunc(members, func(a, b member) int {
-		return cmp.Or(compare(text[a.start:], text[b.start:]), a.start-b.start)
+		return cmp.Or(compare(text[a.start:], text[b.start:]), inText(a, b))
 	})
 	source = -1
 	for i := 1; i < len(members); i++ {
-		later := members[i].source
+		later := int(members[i].source)
 		if (source < 0 || later < source) && compare(text[members[i-1].start:], text[members[i].start:]) == 0 {
 			source = later
 		}
@@ -86,7 +90,7 @@ func appendOrdered(dst, text []byte, start, end int, noted []object) []byte {
 		dst = append(dst, text[start:o.start]...)
 		separator := byte('{')
 		for _, m := range o.members {
-			dst = appendOrdered(append(dst, separator), text, m.start, m.end, o.within)
+			dst = appendOrdered(append(dst, separator), text, int(m.start), int(m.end), o.within)
 			separator = ','
 		}
 		dst = append(dst, '}')

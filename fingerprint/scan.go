@@ -39,8 +39,11 @@ func (p *parser) token() byte {
 
 // accept consumes white space and then the next byte if it is c.
 func (p *parser) accept(c byte) bool {
-	p.token()
-	return p.skip(c)
+	found := p.token() == c
+	if found {
+		p.pos++
+	}
+	return found
 }
 
 func (p *parser) literal(dst []byte, word string) ([]byte, error) {
