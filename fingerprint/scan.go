@@ -5,6 +5,8 @@ import (
 	"strings"
 	"unicode/utf16"
 	"unicode/utf8"
+
+	"github.com/go-idempotent/idempotent/internal/jsontext"
 )
 
 // peek returns the next byte, or 0 at the end: no token starts with a zero byte, so both are
@@ -102,17 +104,14 @@ const (
 func (p *parser) escape(dst []byte) ([]byte, error) {
 	start := p.pos
 	p.pos++ // the backslash
-	switch c := p.peek(); c {
-	case '"', '\\', '/':
-		p.pos++
-		return appendCharacter(dst, rune(c)), nil
-	case 'b', 't', 'n', 'f', 'r':
-		p.pos++
-		return appendCharacter(dst, rune(shortControls[strings.IndexByte(shortLetters, c)])), nil
-	case 'u':
-		p.pos++
-	default:
+	letter := p.peek()
+	short := strings.IndexByte(`"\/`+shortLetters, letter)
+	if short < 0 && letter != 'u' {
 		return nil, p.unexpected(reasonEscape)
+	}
+	p.pos++
+	if short >= 0 {
+		return jsontext.Escapes{}.Rune(dst, rune((`"\/` + shortControls)[short])), nil
 	}
 	r, err := p.hex()
 	if err != nil {
@@ -123,7 +122,7 @@ func (p *parser) escape(dst []byte) ([]byte, error) {
 			return nil, err
 		}
 	}
-	return appendCharacter(dst, r), nil
+	return jsontext.Escapes{}.Rune(dst, r), nil
 }
 
 // surrogate reads what must follow the first half of a pair, whose escape began at start, and
@@ -159,18 +158,4 @@ func (p *parser) hex() (rune, error) {
 		p.pos++
 	}
 	return r, nil
-}
-
-func appendCharacter(dst []byte, r rune) []byte {
-	switch {
-	case r == '"' || r == '\\':
-		dst = append(dst, '\\')
-		fallthrough
-	case r >= ' ':
-		return utf8.AppendRune(dst, r)
-	}
-	if i := strings.IndexRune(shortControls, r); i >= 0 {
-		return append(dst, '\\', shortLetters[i])
-	}
-	return append(dst, '\\', 'u', '0', '0', lowerHex[r>>4], lowerHex[r&0xf])
 }

@@ -43,15 +43,8 @@ func steady(v reflect.Value) error {
 
 // scalar reports whether a type is one of the language that has no other values in it.
 func scalar(t reflect.Type) bool {
-	switch t.Kind() {
-	case reflect.Bool, reflect.String, reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32,
-		reflect.Int64, reflect.Uint,
-		reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64, reflect.Uintptr, reflect.Float32,
-		reflect.Float64:
-		return t.PkgPath() == ""
-	default:
-		return false
-	}
+	kind := t.Kind()
+	return t.PkgPath() == "" && (kind >= reflect.Bool && kind <= reflect.Float64 || kind == reflect.String)
 }
 
 var (
@@ -91,9 +84,6 @@ func steadyMap(v reflect.Value) error {
 	case key.Implements(textMarshaler):
 	case key.Kind() < reflect.Int, key.Kind() > reflect.Uintptr, key.Implements(textAppender):
 		return fmt.Errorf("the keys of %v are no strings, integers or texts of MarshalText", v.Type())
-	}
-	if scalar(v.Type().Elem()) {
-		return nil
 	}
 	for _, value := range v.Seq2() {
 		if err := steady(value); err != nil {

@@ -35,12 +35,13 @@ type Places struct {
 type numberKind int
 
 const (
-	plainValue  numberKind = iota
-	floatValue             // a float
-	numberValue            // a json.Number
-	anyValue               // an interface: every number in it becomes a float64
-	quotedValue            // a value in a text: the option string of a tag
-	textValue              // a type that reads texts by itself
+	plainValue   numberKind = iota
+	floatValue              // a float
+	numberValue             // a json.Number
+	anyValue                // an interface: every number in it becomes a float64
+	decimalValue            // what no type tells about: in it, numbers but integers become a float64
+	quotedValue             // a value in a text: the option string of a tag
+	textValue               // a type that reads texts by itself
 )
 
 var (
@@ -113,43 +114,32 @@ func IsEvent(t reflect.Type) bool {
 	return strings.HasPrefix(t.PkgPath(), "github.com/aws/aws-lambda-go/")
 }
 
-// addFields adds the fields of a struct. Of two that have one name, that of the outer struct
-// counts, as with encoding/json.
+// addFields adds the fields of a struct, and those of structs that are embedded in it. Of two that
+// have one name, that of the outer struct counts, as with encoding/json.
 func (w *numberWalk) addFields(n *Places, t reflect.Type) {
 	seen := map[reflect.Type]bool{t: true}
-	for level := []reflect.Type{t}; len(level) > 0; {
-		var embedded []reflect.Type
-		for _, t := range level {
-			for f := range t.Fields() {
-				if of := w.addField(n, f); of != nil && !seen[of] {
+	for structs := []reflect.Type{t}; len(structs) > 0; structs = structs[1:] {
+		for f := range structs[0].Fields() {
+			name, options, _ := strings.Cut(f.Tag.Get("json"), ",")
+			of := f.Type
+			if of.Kind() == reflect.Pointer {
+				of = of.Elem()
+			}
+			switch {
+			case f.Tag.Get("json") == "-":
+			case f.Anonymous && name == "" && of.Kind() == reflect.Struct:
+				if !seen[of] {
 					seen[of] = true
-					embedded = append(embedded, of)
+					structs = append(structs, of)
+				}
+			case f.IsExported():
+				name = strings.ToLower(cmp.Or(name, f.Name))
+				if _, outer := n.fields[name]; !outer {
+					n.fields[name] = w.field(of, options)
 				}
 			}
 		}
-		level = embedded
 	}
-}
-
-// addField adds a field, unless there is one of its name. A struct that is embedded it returns
-// instead.
-func (w *numberWalk) addField(n *Places, f reflect.StructField) (embedded reflect.Type) {
-	name, options, _ := strings.Cut(f.Tag.Get("json"), ",")
-	of := f.Type
-	if of.Kind() == reflect.Pointer {
-		of = of.Elem()
-	}
-	switch {
-	case f.Tag.Get("json") == "-":
-	case f.Anonymous && name == "" && of.Kind() == reflect.Struct:
-		return of
-	case f.IsExported():
-		name = strings.ToLower(cmp.Or(name, f.Name))
-		if _, outer := n.fields[name]; !outer {
-			n.fields[name] = w.field(of, options)
-		}
-	}
-	return nil
 }
 
 func (w *numberWalk) field(of reflect.Type, options string) *Places {
@@ -171,134 +161,104 @@ const inexact = "\uE000idempotent: a number that a float changes\uE000"
 // the place of those that a float changes. An event that is no JSON comes back as it is: whoever
 // reads it next says so.
 func (n *Places) Read(event []byte) []byte {
-	r := numberReader{d: json.NewDecoder(bytes.NewReader(event)), event: event}
-	r.d.UseNumber()
-	if r.value(n) != nil || r.done == 0 {
+	if !json.Valid(event) {
+		return event
+	}
+	r := reader{event: event}
+	r.value(n, jsontext.Space(event, 0))
+	if r.done == 0 {
 		return event
 	}
 	return append(r.out, event[r.done:]...)
 }
 
-// numberReader reads an event token by token, and copies it with other numbers.
-type numberReader struct {
-	d     *json.Decoder
+// reader copies an event with other numbers.
+type reader struct {
 	event []byte
 	out   []byte
 	done  int // what of the event is in out
 }
 
-func (r *numberReader) value(n *Places) error {
-	before := int(r.d.InputOffset())
-	token, err := r.d.Token()
-	if err != nil {
-		return err
+// value reads the value at a position, and returns the position behind it.
+func (r *reader) value(n *Places, at int) (end int) {
+	first := r.event[at]
+	if n != nil && (first == '{' || first == '[') {
+		return jsontext.Within(r.event, at, func(name []byte, at int) int { return r.value(n.member(name), at) })
 	}
-	switch t := token.(type) {
-	case json.Delim:
-		for r.d.More() {
-			inside := n.inside()
-			if t == '{' {
-				name, err := r.d.Token()
-				if err != nil {
-					return err
-				}
-				inside = n.member(name)
-			}
-			if err := r.value(inside); err != nil {
-				return err
-			}
-		}
-		_, err = r.d.Token()
-		return err
-	case json.Number:
-		if text := n.ofNumber(t.String()); text != t.String() {
-			r.replace(before, text)
-		}
-	case string:
-		if text, other := n.ofText(t); other {
-			r.replace(before, text)
-		}
+	end = jsontext.End(r.event, at)
+	if n == nil || first >= 'a' { // a word
+		return end
 	}
-	return nil
+	sent := string(r.event[at:end])
+	if read := n.read(sent); read != sent {
+		r.out = append(append(r.out, r.event[r.done:at]...), read...)
+		r.done = end
+	}
+	return end
 }
 
-// replace puts a text in the place of the token that was just read.
-func (r *numberReader) replace(before int, text string) {
-	for strings.IndexByte(" \t\r\n,:", r.event[before]) >= 0 {
-		before++
-	}
-	r.out = append(append(r.out, r.event[r.done:before]...), text...)
-	r.done = int(r.d.InputOffset())
-}
-
-func (n *Places) inside() *Places {
+// member returns the places of a member with that name, as it is spelled, or of an element.
+func (n *Places) member(name []byte) *Places {
 	switch {
-	case n == nil:
-		return nil
-	case n.kind == anyValue:
+	case n.kind == anyValue, n.kind == decimalValue:
 		return n
+	case name != nil && n.fields != nil:
+		return n.fields[strings.ToLower(content(string(name)))]
 	default:
 		return n.element
 	}
 }
 
-func (n *Places) member(name json.Token) *Places {
-	if n != nil && n.fields != nil {
-		text, _ := name.(string)
-		return n.fields[strings.ToLower(text)]
-	}
-	return n.inside()
-}
-
-// ofNumber returns the JSON text of a number as the handler reads it.
-func (n *Places) ofNumber(text string) string {
-	if n != nil && (n.kind == floatValue || n.kind == anyValue) {
-		return asFloat(text, n.bits)
-	}
+// content returns what a string stands for, as encoding/json reads it.
+func content(quoted string) (text string) {
+	_ = json.Unmarshal([]byte(quoted), &text) // which is valid
 	return text
 }
 
-// ofText returns the JSON text of a text as the handler reads it, if that is another one.
-func (n *Places) ofText(text string) (read string, other bool) {
-	switch {
-	case n == nil:
-		return "", false
-	case n.kind == textValue:
-		return rewritten("", text, "", n.reads)
-	case n.kind == numberValue && isNumber(text):
-		return text, true
-	case n.kind == quotedValue && isNumber(text):
-		if n.bits > 0 {
-			return asFloat(text, n.bits), true
+// read returns the JSON text of a number or a string as the handler reads it.
+func (n *Places) read(sent string) string {
+	if sent[0] != '"' {
+		if n.kind == floatValue || n.kind == anyValue || n.kind == decimalValue && !isInteger(sent) {
+			return asFloat(sent, n.bits)
 		}
-		return text, true
-	case n.kind == quotedValue && text == "null": // nothing to a pointer, and else zero
-		return `"` + inexact + `"`, true
-	case n.kind == quotedValue:
-		read, other = rewritten(`{"Quoted":`, text, `}`, n.reads)
-		if n.reads.Field(0).Type.Kind() != reflect.String {
-			read = strings.Trim(read, `"`)
-		}
-		return read, other
-	default:
-		return "", false
+		return sent
 	}
+	text := content(sent)
+	switch quoted := n.kind == quotedValue; {
+	case quoted && text == "null": // nothing to a pointer, and else zero
+		return `"` + inexact + `"`
+	case quoted && n.bits > 0 && isNumber(text):
+		return asFloat(text, n.bits)
+	case (quoted || n.kind == numberValue) && isNumber(text):
+		return text
+	case quoted || n.kind == textValue:
+		return cmp.Or(n.rewritten(text), sent)
+	}
+	return sent
 }
 
-// rewritten returns the JSON text that a type writes of a text which it has read, between what
-// stands before and behind it. A type that does not read the same again from that, such as one that
-// hides what it has, keeps the text as it was sent.
-func rewritten(before, text, behind string, t reflect.Type) (written string, is bool) {
+// rewritten returns the JSON text that a type writes of a text which it has read. It returns
+// nothing of a type that does not read the same again from that, such as one that hides what it
+// has: the text stays as it was sent.
+func (n *Places) rewritten(text string) string {
+	before, behind := "", ""
+	if n.kind == quotedValue {
+		before, behind = `{"Quoted":`, `}`
+	}
 	sent, err := json.Marshal(text)
-	read, again := reflect.New(t).Interface(), reflect.New(t).Interface()
+	read, again := reflect.New(n.reads).Interface(), reflect.New(n.reads).Interface()
 	if err != nil || json.Unmarshal([]byte(before+string(sent)+behind), read) != nil {
-		return "", false
+		return ""
 	}
 	out, err := json.Marshal(read)
 	if err != nil || json.Unmarshal(out, again) != nil || !same(read, again) {
-		return "", false
+		return ""
 	}
-	return string(out[len(before) : len(out)-len(behind)]), true
+	written := string(out[len(before) : len(out)-len(behind)])
+	if n.kind == quotedValue && n.reads.Field(0).Type.Kind() != reflect.String {
+		written = strings.Trim(written, `"`)
+	}
+	return written
 }
 
 // same reports whether two pointers of one type lead to equal values. Of times the instant counts.
@@ -335,23 +295,10 @@ func FloatKeeps(text string, bits int) bool {
 // sent. If the types of the handler do not tell how it reads decimals, as in a body, those that a
 // float64 changes count: integers keep every digit.
 func HasInexact(selection []byte, typed bool) bool {
-	if bytes.Contains(selection, []byte(inexact)) {
-		return true
+	if !typed {
+		selection = (&Places{kind: decimalValue, bits: 64}).Read(selection)
 	}
-	if typed {
-		return false
-	}
-	d := json.NewDecoder(bytes.NewReader(selection))
-	d.UseNumber()
-	for {
-		token, err := d.Token()
-		if err != nil { // the end
-			return false
-		}
-		if n, is := token.(json.Number); is && !isInteger(n.String()) && !FloatKeeps(n.String(), 64) {
-			return true
-		}
-	}
+	return bytes.Contains(selection, []byte(inexact))
 }
 
 // isInteger reports whether a number is an integer, and not spelled as a part of one.
