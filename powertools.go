@@ -241,42 +241,30 @@ func (r *powertoolsRecords) encode(result []byte, failure bool) ([]byte, error) 
 	case err != nil:
 		return nil, err
 	case r.rawText:
-		return []byte(data.Text), nil
-	case data.Kind == powertools.Value:
-		return fingerprint.Canonical(nil, []byte(data.Text))
+		return data, nil
+	case r.layout() == store.LayoutValue:
+		return fingerprint.Canonical(nil, data)
 	default:
 		return result, nil // JSON is JSON: a replay here is what the first caller got, byte for byte
 	}
 }
 
-func (r *powertoolsRecords) decode(held store.Record) ([]byte, error) {
+func (r *powertoolsRecords) decode(held store.Record) (result []byte, err error) {
 	if held.Seal != "" && !r.rawText {
 		return held.Result, nil
 	}
-	data, err := r.dataOf(held)
-	if err != nil {
-		return nil, err
+	kept, value := held.Result, held.Layout == store.LayoutValue
+	if kept != nil && !value && r.layout() == store.LayoutValue { // a text of theirs is a string
+		value = true
+		kept, err = encodeJSON(string(kept))
 	}
-	result, err := r.codec.DecodeData(data)
+	if err == nil {
+		result, err = r.codec.DecodeData(kept, value)
+	}
 	if err != nil {
 		return nil, err
 	}
 	return r.withStatus(result)
-}
-
-// dataOf returns what the record keeps.
-func (r *powertoolsRecords) dataOf(held store.Record) (powertools.Data, error) {
-	switch {
-	case held.Result == nil:
-		return powertools.Data{Kind: powertools.Absent}, nil
-	case held.Layout == store.LayoutValue:
-		return powertools.Data{Kind: powertools.Value, Text: string(held.Result)}, nil
-	case r.codec.Language() == powertools.TypeScript: // whose texts are strings
-		quoted, err := encodeJSON(string(held.Result))
-		return powertools.Data{Kind: powertools.Value, Text: string(quoted)}, err
-	default:
-		return powertools.Data{Kind: powertools.Text, Text: string(held.Result)}, nil
-	}
 }
 
 // withStatus gives a result of another program its status, as the gateway would do. A result of

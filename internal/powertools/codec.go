@@ -1,12 +1,19 @@
 package powertools
 
 import (
+	"crypto/md5"
+	"crypto/sha1"
+	"crypto/sha256"
+	"crypto/sha512"
 	"encoding/base64"
 	"encoding/hex"
 	"fmt"
 	"hash"
+	"slices"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/go-idempotent/idempotent/internal/jsontext"
 )
 
 // Language names the implementation of AWS Powertools to agree with.
@@ -41,8 +48,19 @@ type rules struct {
 	// missing is the check that decides whether there is a key.
 	missing func(value) bool
 	digest  func(sum []byte) string
-	hashes  hashNames
+	hashes  []string // names, in the order of functions; the first one is the default
+	raw     bool     // keep strings without quotes
+	values  bool     // keep results as attributes of their types
 }
+
+var functions = [...]func() hash.Hash{md5.New, sha1.New, sha256.New224, sha256.New, sha512.New384, sha512.New}
+
+// Python looks the name up in hashlib, TypeScript in OpenSSL through crypto.createHash, Java in
+// MessageDigest.
+var (
+	openSSLNames = []string{"md5", "sha1", "sha224", "sha256", "sha384", "sha512"}
+	javaNames    = []string{"MD5", "SHA-1", "SHA-224", "SHA-256", "SHA-384", "SHA-512"}
+)
 
 // New returns the codec of a language. hash is the name of the hash function as that language
 // spells it, for example sha256 in Python and TypeScript and SHA-256 in Java; empty is its default,
@@ -53,11 +71,14 @@ func New(l Language, hash string) (*Codec, error) {
 	if r == nil {
 		return nil, fmt.Errorf("powertools: language %q is not supported: use python, typescript, java, java17 or java21", l)
 	}
-	h, ok := r.hashes.find(hash)
-	if !ok {
-		return nil, fmt.Errorf("powertools: hash function %q of %s is not supported: use %s", hash, l, r.hashes)
+	named := slices.IndexFunc(r.hashes, func(name string) bool {
+		return hash == "" || name == hash || l != Python && strings.EqualFold(name, hash)
+	})
+	if named < 0 {
+		return nil, fmt.Errorf("powertools: hash function %q of %s is not supported: use %s", hash, l,
+			strings.Join(r.hashes, ", "))
 	}
-	return &Codec{language: l, rules: r, hash: h}, nil
+	return &Codec{language: l, rules: r, hash: functions[named]}, nil
 }
 
 // rulesOf are those of a language, nil if there are none. A function costs nothing where it is not
@@ -68,12 +89,12 @@ func rulesOf(l Language) *rules {
 	case Python:
 		return &rules{
 			keys: &pythonStyle, data: &pythonStyle, missing: pythonMissing, digest: hex.EncodeToString,
-			hashes: pythonHashes,
+			hashes: openSSLNames,
 		}
 	case TypeScript:
 		return &rules{
 			keys: &typescriptStyle, data: &typescriptData, missing: typescriptMissing,
-			digest: base64.StdEncoding.EncodeToString, hashes: nodeHashes,
+			digest: base64.StdEncoding.EncodeToString, hashes: openSSLNames, values: true,
 		}
 	case Java:
 		return javaRules(anyJDK)
@@ -87,7 +108,7 @@ func rulesOf(l Language) *rules {
 
 func javaRules(j jdk) *rules {
 	s := javaStyle(j)
-	return &rules{keys: s, data: s, missing: javaMissing, digest: bigInteger, hashes: javaHashes}
+	return &rules{keys: s, data: s, missing: javaMissing, digest: bigInteger, hashes: javaNames, raw: true}
 }
 
 // bigInteger is String.format("%032x", …) of a digest as a number: zeros that lead more than 32
@@ -116,7 +137,7 @@ func (c *Codec) Hashed(selected []byte) ([]byte, error) {
 func (c *Codec) write(s *style, v value, lossless bool) ([]byte, error) {
 	w := writer{style: s, lossless: lossless}
 	switch {
-	case v.kind != text || !c.raw():
+	case v.kind != text || !c.rules.raw:
 		w.value(v)
 	case utf8.ValidString(v.text):
 		w.dst = []byte(v.text)
@@ -128,9 +149,6 @@ func (c *Codec) write(s *style, v value, lossless bool) ([]byte, error) {
 	}
 	return w.dst, nil
 }
-
-// raw reports whether the language keeps strings without quotes.
-func (c *Codec) raw() bool { return c.language == Java || c.language == Java17 || c.language == Java21 }
 
 // Key returns the idempotency key: the prefix, #, and the digest of the selection. The error is as
 // for Hashed. Ask Missing first: the key of a selection without content is shared by all such
@@ -162,4 +180,50 @@ func (c *Codec) Digest(selected []byte) (string, error) {
 func (c *Codec) Missing(selected []byte) bool {
 	v, _, err := parse(selected)
 	return err == nil && c.rules.missing(v)
+}
+
+// StringResults returns a codec for handlers whose result is a string. It makes a difference in
+// Java, which keeps a string without quotes and looks at the type of the handler to read it back.
+func (c *Codec) StringResults() *Codec {
+	changed := *c
+	changed.strings = true
+	return &changed
+}
+
+// EncodeData returns a result, given as JSON text, as the language stores it: the content of a text
+// attribute, or in TypeScript the JSON text of an attribute of the type that the result has (a map
+// for an object, and so on), whose numbers are those of the N attributes. A number that has a
+// different value as a double keeps its spelling, so that nothing is lost; every other number, and
+// all the rest, is what the language would write. The error is ErrSyntax or a RefusalError; then
+// nothing that the language could read stands for the result.
+func (c *Codec) EncodeData(result []byte) ([]byte, error) {
+	v, twice, err := parse(result)
+	switch {
+	case err != nil:
+		return nil, err
+	case twice:
+		return nil, ErrDuplicate
+	case c.rules.raw && (v.kind == text) != c.strings:
+		return nil, ErrStringResult
+	}
+	return c.write(c.rules.data, v, true)
+}
+
+// DecodeData returns the result of a completed record as JSON text, from what EncodeData returns,
+// or from nil of a record without data attribute. The attribute is a text, or value is set. The
+// error is ErrUnreadable if the language, on the same type of handler, would not have written it,
+// or writes what is no JSON, such as NaN.
+func (c *Codec) DecodeData(data []byte, value bool) ([]byte, error) {
+	switch {
+	case data == nil && !c.rules.raw: // a record without data attribute has the result null
+		return []byte("null"), nil
+	case data == nil || value != c.rules.values:
+		return nil, ErrUnreadable
+	case c.rules.raw && c.strings:
+		return jsontext.Escapes{}.Append(nil, string(data)), nil
+	}
+	if _, _, err := parse(data); err != nil {
+		return nil, ErrUnreadable
+	}
+	return data, nil
 }
