@@ -14,7 +14,7 @@ import (
 // can, as far as the type tells: it does not tell what is in an interface, in a list or behind a
 // pointer inside of a struct. What only a run can show, the encoder refuses then.
 func Problem(t reflect.Type) string {
-	if path, what := formless(t); what != nil {
+	if path, what := formless(t, 8, nil); what != nil {
 		place := ""
 		if len(path) > 0 {
 			place = strings.Join(path, ".") + ": "
@@ -30,39 +30,32 @@ func Problem(t reflect.Type) string {
 }
 
 // formless returns the type within t of which each value has no JSON form, and the path of the
-// field that has it. It returns nil if there is none.
-func formless(t reflect.Type) (path []string, what reflect.Type) {
-	for depth := 0; depth < 8 && !encodesItself(t); depth++ { // bounded, because a type may be a list of itself
-		switch t.Kind() { //nolint:exhaustive // the others are no lists
-		case reflect.Map:
-			if !isName(t.Key()) {
-				return nil, t
-			}
-			t = t.Elem()
-		case reflect.Pointer, reflect.Slice:
-			t = t.Elem()
-		}
-	}
-	return formlessField(t, nil)
-}
-
-// formlessField is formless for a value that may be empty, so that what is behind a pointer or in a
-// list does not count.
-func formlessField(t reflect.Type, at []string) (path []string, what reflect.Type) {
+// field that has it. It returns nil if there is none. Pointers, lists and maps are looked into
+// around a value only, and only so many, because a type may be a list of itself. In a struct they
+// may be empty.
+func formless(t reflect.Type, around int, at []string) (path []string, what reflect.Type) {
 	if encodesItself(t) || encodesItself(reflect.PointerTo(t)) {
 		return nil, nil
 	}
-	switch t.Kind() { //nolint:exhaustive // the others have a form
+	switch kind := t.Kind(); kind { //nolint:exhaustive // the others have a form
 	case reflect.Chan, reflect.Func, reflect.Complex64, reflect.Complex128, reflect.UnsafePointer:
 		return at, t
+	case reflect.Map, reflect.Pointer, reflect.Slice:
+		switch {
+		case around == 0:
+			return nil, nil
+		case kind == reflect.Map && !isName(t.Key()):
+			return at, t
+		}
+		return formless(t.Elem(), around-1, at)
 	case reflect.Array:
-		return formlessField(t.Elem(), at)
+		return formless(t.Elem(), 0, at)
 	case reflect.Struct:
 		for f := range t.Fields() {
 			if tag := f.Tag.Get("json"); !f.IsExported() || tag == "-" || strings.Contains(tag, ",omit") {
 				continue
 			}
-			if path, what = formlessField(f.Type, append(slices.Clone(at), nameOf(f))); what != nil {
+			if path, what = formless(f.Type, 0, append(slices.Clone(at), nameOf(f))); what != nil {
 				return path, what
 			}
 		}
@@ -98,21 +91,18 @@ type hidden struct {
 	hint  string
 }
 
-func (h *hidden) is(t reflect.Type, addressable bool) bool {
+func (h *hidden) is(t reflect.Type, addressable bool) (is bool) {
 	here := place{t, addressable}
-	if _, known := h.known[here]; !known {
-		h.known[here] = false // of a type within itself
-		h.known[here] = h.look(t, addressable)
+	if known, looked := h.known[here]; looked {
+		return known
 	}
-	return h.known[here]
-}
-
-func (h *hidden) look(t reflect.Type, addressable bool) bool {
+	h.known[here] = false // of a type within itself
+	defer func() { h.known[here] = is }()
 	pointerDoes := t.Kind() != reflect.Pointer && encodesItself(reflect.PointerTo(t))
 	if encodesItself(t) || pointerDoes && addressable {
 		return false
 	}
-	switch t.Kind() {
+	switch t.Kind() { //nolint:exhaustive // the others hide nothing
 	case reflect.Pointer, reflect.Slice:
 		return h.is(t.Elem(), true)
 	case reflect.Array:
@@ -120,16 +110,12 @@ func (h *hidden) look(t reflect.Type, addressable bool) bool {
 	case reflect.Map:
 		return h.is(t.Elem(), false)
 	case reflect.Struct:
-	default:
-		return false
+		is = h.hides(t, addressable)
 	}
-	if !h.hides(t, addressable) {
-		return false
-	}
-	if pointerDoes {
+	if is && pointerDoes {
 		h.hint = fmt.Sprintf(": the MarshalJSON of *%v is not called for a value, return a pointer", t)
 	}
-	return true
+	return is
 }
 
 // hides reports whether a struct has fields with a content, and JSON none of them.
@@ -150,4 +136,45 @@ func (h *hidden) hides(t reflect.Type, addressable bool) bool {
 		}
 	}
 	return content
+}
+
+// Fields returns the names on a path of encoding/json that are those of fields which a type can
+// reach. Any other name comes from the payload: releases of Go differ in whether a path has
+// indices, and the names of a map's members.
+func Fields(t reflect.Type, path string) string {
+	names := map[string]string{}
+	collect(names, t, map[reflect.Type]bool{})
+	var fields []string
+	for sent := range strings.SplitSeq(path, ".") {
+		if name, known := names[strings.ToLower(sent)]; known {
+			fields = append(fields, name)
+		}
+	}
+	return strings.Join(fields, ".")
+}
+
+// collect adds the names of all fields in a type, by their names in lower case.
+func collect(names map[string]string, t reflect.Type, seen map[reflect.Type]bool) {
+	if seen[t] {
+		return
+	}
+	seen[t] = true
+	switch t.Kind() { //nolint:exhaustive // the others have no fields
+	case reflect.Pointer, reflect.Slice, reflect.Array, reflect.Map:
+		collect(names, t.Elem(), seen)
+	case reflect.Struct:
+		for f := range t.Fields() {
+			name := nameOf(f)
+			names[strings.ToLower(name)] = name
+			collect(names, f.Type, seen)
+		}
+	}
+}
+
+// nameOf returns the name that a field has in JSON.
+func nameOf(f reflect.StructField) string {
+	if name, _, _ := strings.Cut(f.Tag.Get("json"), ","); name != "" {
+		return name
+	}
+	return f.Name
 }
