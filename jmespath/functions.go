@@ -3,6 +3,8 @@ package jmespath
 import (
 	"strconv"
 	"strings"
+
+	"github.com/go-idempotent/idempotent/internal/jsontext"
 )
 
 // builtins are the functions of the JMESPath specification, section Built-in
@@ -10,30 +12,30 @@ import (
 var builtins = map[string]function{
 	"abs":         {parameters: []types{typeNumber}, body: abs},
 	"avg":         {parameters: []types{typeNumbers}, body: avg},
-	"ceil":        {parameters: []types{typeNumber}, body: ceil},
+	"ceil":        {parameters: []types{typeNumber}, body: rounded(jsontext.Decimal.Ceil)},
 	"contains":    {parameters: []types{typeArray | typeString, typeAny}, body: contains},
-	"ends_with":   {parameters: []types{typeString, typeString}, body: endsWith},
-	"floor":       {parameters: []types{typeNumber}, body: floor},
+	"ends_with":   {parameters: []types{typeString, typeString}, body: holds(strings.HasSuffix)},
+	"floor":       {parameters: []types{typeNumber}, body: rounded(jsontext.Decimal.Floor)},
 	"join":        {parameters: []types{typeString, typeStrings}, body: join},
-	"keys":        {parameters: []types{typeObject}, body: keys},
+	"keys":        {parameters: []types{typeObject}, body: eachMember(func(m member) Value { return Value{m.raw} })},
 	"length":      {parameters: []types{typeString | typeArray | typeObject}, body: length},
 	"map":         {parameters: []types{typeExpression, typeArray}, body: mapEach},
-	"max":         {parameters: []types{typeNumbers | typeStrings}, body: greatest},
-	"max_by":      {parameters: []types{typeArray, typeExpression}, body: greatest},
+	"max":         {parameters: []types{typeNumbers | typeStrings}, body: extreme(1)},
+	"max_by":      {parameters: []types{typeArray, typeExpression}, body: extreme(1)},
 	"merge":       {parameters: []types{typeObject}, further: typeObject, body: merge},
-	"min":         {parameters: []types{typeNumbers | typeStrings}, body: least},
-	"min_by":      {parameters: []types{typeArray, typeExpression}, body: least},
+	"min":         {parameters: []types{typeNumbers | typeStrings}, body: extreme(-1)},
+	"min_by":      {parameters: []types{typeArray, typeExpression}, body: extreme(-1)},
 	"not_null":    {parameters: []types{typeAny}, further: typeAny, body: notNull},
 	"reverse":     {parameters: []types{typeString | typeArray}, body: reverse},
 	"sort":        {parameters: []types{typeNumbers | typeStrings}, body: sorted},
 	"sort_by":     {parameters: []types{typeArray, typeExpression}, body: sorted},
-	"starts_with": {parameters: []types{typeString, typeString}, body: startsWith},
+	"starts_with": {parameters: []types{typeString, typeString}, body: holds(strings.HasPrefix)},
 	"sum":         {parameters: []types{typeNumbers}, body: sum},
 	"to_array":    {parameters: []types{typeAny}, body: toArray},
 	"to_number":   {parameters: []types{typeAny}, body: toNumber},
 	"to_string":   {parameters: []types{typeAny}, body: toString},
 	"type":        {parameters: []types{typeAny}, body: typeOf},
-	"values":      {parameters: []types{typeObject}, body: values},
+	"values":      {parameters: []types{typeObject}, body: eachMember(func(m member) Value { return m.value })},
 
 	"powertools_json":        {parameters: []types{typeString}, body: powertoolsJSON},
 	"powertools_base64":      {parameters: []types{typeString}, body: powertoolsBase64},
@@ -44,8 +46,10 @@ var builtins = map[string]function{
 type function struct {
 	parameters []types
 	further    types // of arguments behind the parameters; empty if there may be none
-	body       func(s *search, arguments []argument) Value
+	body       body
 }
+
+type body func(s *search, arguments []argument) Value
 
 // An argument of a function: a value, or an expression for a parameter of that type.
 type argument struct {

@@ -22,21 +22,15 @@ func contains(s *search, arguments []argument) Value {
 	return booleanValue(false)
 }
 
-// keys returns the names of an object in the order of the document.
-func keys(s *search, arguments []argument) Value {
-	list := listBuilder{search: s}
-	for _, m := range s.membersOf(arguments[0].Value) {
-		list.add(Value{m.raw})
+// eachMember is keys and values, in the order of the document.
+func eachMember(of func(member) Value) body {
+	return func(s *search, arguments []argument) Value {
+		list := listBuilder{search: s}
+		for _, m := range s.membersOf(arguments[0].Value) {
+			list.add(of(m))
+		}
+		return list.value()
 	}
-	return list.value()
-}
-
-func values(s *search, arguments []argument) Value {
-	list := listBuilder{search: s}
-	for _, m := range s.membersOf(arguments[0].Value) {
-		list.add(m.value)
-	}
-	return list.value()
 }
 
 // merge takes the last value of each name, in the place of the first.
@@ -145,19 +139,17 @@ func sorted(s *search, arguments []argument) Value {
 	return list.value()
 }
 
-// greatest is max and max_by: the first of the greatest elements, or null if there are none.
-func greatest(s *search, arguments []argument) Value { return s.extreme(1, arguments) }
-
-// least is min and min_by.
-func least(s *search, arguments []argument) Value { return s.extreme(-1, arguments) }
-
-func (s *search) extreme(direction int, arguments []argument) Value {
-	var best ranked
-	found := false
-	s.rankEach(arguments, func(r ranked) {
-		if !found || r.compare(best)*direction > 0 {
-			best, found = r, true
-		}
-	})
-	return best.value
+// extreme is max and max_by, or min and min_by: the first of the greatest elements, or of the least
+// with the direction -1, or null if there are none.
+func extreme(direction int) body {
+	return func(s *search, arguments []argument) Value {
+		var best ranked
+		found := false
+		s.rankEach(arguments, func(r ranked) {
+			if !found || r.compare(best)*direction > 0 {
+				best, found = r, true
+			}
+		})
+		return best.value
+	}
 }

@@ -11,20 +11,16 @@ func abs(_ *search, arguments []argument) Value {
 	return Value{strings.TrimPrefix(arguments[0].text, "-")}
 }
 
-func ceil(s *search, arguments []argument) Value {
-	return s.toInteger(arguments[0].Value, jsontext.Decimal.Ceil)
-}
-
-func floor(s *search, arguments []argument) Value {
-	return s.toInteger(arguments[0].Value, jsontext.Decimal.Floor)
-}
-
-func (s *search) toInteger(number Value, round func(jsontext.Decimal) jsontext.Decimal) Value {
-	d := jsontext.ParseDecimal(number.text)
-	if d.IsInteger() && strings.IndexByte(number.text, '.') < 0 {
-		return number
+// rounded is ceil and floor. An integer without a point stays as it is spelled.
+func rounded(round func(jsontext.Decimal) jsontext.Decimal) body {
+	return func(s *search, arguments []argument) Value {
+		number := arguments[0].Value
+		d := jsontext.ParseDecimal(number.text)
+		if d.IsInteger() && strings.IndexByte(number.text, '.') < 0 {
+			return number
+		}
+		return s.number(round(d))
 	}
-	return s.number(round(d))
 }
 
 func sum(s *search, arguments []argument) Value { return s.number(s.sumOf(arguments[0].Value)) }

@@ -12,12 +12,11 @@ import (
 	"unicode/utf8"
 )
 
-func startsWith(_ *search, arguments []argument) Value {
-	return booleanValue(strings.HasPrefix(arguments[0].str(), arguments[1].str()))
-}
-
-func endsWith(_ *search, arguments []argument) Value {
-	return booleanValue(strings.HasSuffix(arguments[0].str(), arguments[1].str()))
+// holds is starts_with and ends_with.
+func holds(has func(text, part string) bool) body {
+	return func(_ *search, arguments []argument) Value {
+		return booleanValue(has(arguments[0].str(), arguments[1].str()))
+	}
 }
 
 func join(s *search, arguments []argument) Value {

@@ -120,10 +120,11 @@ func (s *search) field(on Value, name string) Value {
 	}
 	s.unambiguous(on, false)
 	for raw, value := range on.members() {
-		if rawEquals(raw, name) {
+		sent := jsontext.Unquote(raw)
+		if sent == name {
 			return value
 		}
-		if s.folding && fold.Compare(jsontext.Unquote(raw), name) == 0 {
+		if s.folding && fold.Compare(sent, name) == 0 {
 			panic(s.failure(errFoldedName, "a name is there only in another spelling"))
 		}
 	}

@@ -3,6 +3,7 @@ package jmespath
 import (
 	"errors"
 	"iter"
+	"strconv"
 	"strings"
 
 	"github.com/go-idempotent/idempotent/fingerprint"
@@ -53,12 +54,7 @@ func stringValue(content string) Value {
 	return Value{string(jsontext.Escapes{}.Append(make([]byte, 0, len(content)+2), content))}
 }
 
-func booleanValue(b bool) Value {
-	if b {
-		return Value{"true"}
-	}
-	return Value{"false"}
-}
+func booleanValue(b bool) Value { return Value{strconv.FormatBool(b)} }
 
 // kind returns the type of the value.
 func (v Value) kind() kind {
@@ -120,12 +116,6 @@ func (v Value) elements() iter.Seq[Value] {
 	return func(yield func(Value) bool) {
 		v.members()(func(_ string, element Value) bool { return yield(element) })
 	}
-}
-
-// rawEquals reports whether a string, as spelled in a document, has that content.
-func rawEquals(raw, content string) bool {
-	// An escape sequence is never shorter than what it stands for.
-	return len(raw)-len(`""`) >= len(content) && jsontext.Unquote(raw) == content
 }
 
 // index returns the i-th element, counted from the end if i is negative, or null

@@ -139,16 +139,12 @@ func (d Decimal) DividedBy(n int64) Decimal {
 	if rest.Sign() == 0 {
 		return exact
 	}
-	return exact.rounded(max(34, len(d.Digits)))
-}
-
-// rounded cuts d to that many of its digits, to the nearest; d is never halfway.
-func (d Decimal) rounded(places int) Decimal {
-	kept := d.Digits[:places]
-	if d.Digits[places] >= '5' {
+	places := max(34, len(d.Digits))
+	kept := exact.Digits[:places]
+	if exact.Digits[places] >= '5' { // it is never halfway
 		kept = Increment(kept)
 	}
-	return d.With(kept, d.Exponent+int64(len(d.Digits)-places))
+	return exact.With(kept, exact.Exponent+int64(len(exact.Digits)-places))
 }
 
 // Ceil returns the least integer that is not less than d.
