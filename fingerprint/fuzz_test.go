@@ -45,25 +45,6 @@ func FuzzCanonical(f *testing.F) {
 	})
 }
 
-// Two numbers have one form exactly if the oracle finds them equal.
-func FuzzNumber(f *testing.F) {
-	f.Fuzz(func(t *testing.T, x, y string) {
-		if len(x) > 2048 || len(y) > 2048 {
-			t.Skip("too long for the oracle")
-		}
-		formX, errX := fingerprint.Canonical(nil, []byte(x))
-		formY, errY := fingerprint.Canonical(nil, []byte(y))
-		if errX != nil || errY != nil {
-			return
-		}
-		meaningX, ok := understand([]byte(x))
-		require.True(t, ok, x)
-		meaningY, ok := understand([]byte(y))
-		require.True(t, ok, y)
-		require.Equal(t, reflect.DeepEqual(meaningX, meaningY), bytes.Equal(formX, formY), "%q and %q", x, y)
-	})
-}
-
 func FuzzVersionOf(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text string) {
 		version, ok := fingerprint.VersionOf(text)

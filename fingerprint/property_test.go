@@ -271,27 +271,6 @@ func TestCanonicalFormsAreEqualIfValuesAre(t *testing.T) {
 	})
 }
 
-func TestKeysAreSortedByUTF16(t *testing.T) {
-	t.Parallel()
-	rapid.Check(t, func(t *rapid.T) {
-		special := []rune("a\"\\\n\u0001\u0010\uD7FF\uE000\uFFFF\U00010000\U0010FFFF")
-		alphabet := rapid.OneOf(rapid.Rune(), rapid.SampledFrom(special))
-		keys := rapid.SliceOfNDistinct(rapid.StringOf(alphabet), 0, 30, rapid.ID).Draw(t, "keys")
-		object := map[string]any{}
-		for _, key := range keys {
-			object[key] = nil
-		}
-		slices.SortFunc(keys, func(a, b string) int {
-			return slices.Compare(utf16.Encode([]rune(a)), utf16.Encode([]rune(b)))
-		})
-		want := make([]string, 0, len(keys))
-		for _, key := range keys {
-			want = append(want, canonical(t, spell(t, key))+":null")
-		}
-		require.Equal(t, "{"+strings.Join(want, ",")+"}", canonical(t, spell(t, object)))
-	})
-}
-
 // Of documents of which most are damaged those are accepted that the oracle accepts.
 func TestDamagedDocumentsAreRefused(t *testing.T) {
 	t.Parallel()

@@ -101,7 +101,8 @@ func TestExpressionsAreBounded(t *testing.T) {
 		require.NoError(t, err, c.open)
 		for _, depth := range []int{maxLevels, 2000} {
 			_, err = Compile(nested(depth))
-			assert.Equal(t, errLimit, kindOf(err), c.open)
+			assert.ErrorContains(t, err, ": limit at offset ")
+			assert.ErrorContains(t, err, ": expression is nested too deep")
 			_, err = Compile(strings.Repeat(c.open, depth))
 			assert.Equal(t, errLimit, kindOf(err), c.open)
 		}
@@ -124,12 +125,4 @@ func TestLongChainsDoNotExhaustTheStack(t *testing.T) {
 			selected.Presence()
 		}
 	}
-}
-
-func TestLongErrorsAreCut(t *testing.T) {
-	t.Parallel()
-	_, err := Compile(strings.Repeat("(", 10_000))
-	assert.Contains(t, err.Error(), `(((((((((("...: limit at offset 256: expression is nested too deep`)
-	_, err = Compile("a.")
-	assert.EqualError(t, err, `jmespath: compile "a.": syntax at offset 2: expression is incomplete`)
 }

@@ -219,18 +219,6 @@ func TestComparisonAgreesWithRationalNumbers(t *testing.T) {
 	})
 }
 
-func TestNumberTextKeepsTheValue(t *testing.T) {
-	t.Parallel()
-	rapid.Check(t, func(t *rapid.T) {
-		text, want := rational(t, "number")
-		spelled := jsontext.ParseDecimal(text).Text()
-		_, err := parseText(spelled)
-		require.NoError(t, err, "%s becomes %s", text, spelled)
-		requireNumber(t, want, spelled, text)
-		require.Equal(t, jsontext.ParseDecimal(text), jsontext.ParseDecimal(spelled), text)
-	})
-}
-
 func TestSumAgreesWithRationalNumbers(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {

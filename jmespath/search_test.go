@@ -88,11 +88,8 @@ func TestSelections(t *testing.T) {
 		"list[99999999999999999999]":         "null",
 		"list[-99999999999999999999]":        "null",
 		"list[-99999999999999999999:].y":     "[2,4]",
-		"list[:99999999999999999999].y":      "[2,4]",
-		"list[::99999999999999999999].y":     "[2]",
 		"list[::-99999999999999999999].y":    "[4]",
 		"list[2:-99999999999999999999:-1].y": "[4,2]",
-		"list[1::9223372036854775807].x":     "[3]",
 		"empty.l[::-1]":                      "[]",
 		"empty.l[5:1:-2]":                    "[]",
 		"empty.l[0]":                         "null",
@@ -129,25 +126,6 @@ func TestSelections(t *testing.T) {
 
 // normal leaves out the space that payloads may have between elements.
 func normal(json string) string { return strings.ReplaceAll(json, "[1, 2]", "[1,2]") }
-
-func TestPlainPathsOfAnEvent(t *testing.T) {
-	t.Parallel()
-	for source, want := range map[string]string{
-		`headers."idempotency-key"`:                                 `"8e03978e-40d5-43e8-bc93-6894a57f9324"`,
-		`requestContext.authorizer.jwt.claims.sub`:                  `"7d6f0a4f-1c2d-4e3f-8a9b-0c1d2e3f4a5b"`,
-		`requestContext.http.method`:                                `"POST"`,
-		`requestContext.timeEpoch`:                                  `1763806530123`,
-		`cookies[1]`:                                                `"theme=dark"`,
-		`isBase64Encoded`:                                           `false`,
-		`headers."Idempotency-Key"`:                                 `null`,
-		`powertools_json(body).[tenant, order_id]`:                  `["acme",9007199254740993]`,
-		`powertools_json(body).{t: tenant, q: sum(lines[].qty)}`:    `{"t":"acme","q":3}`,
-		`powertools_json(body).customer.name`:                       `"Zoë \"Z\" Müller"`,
-		`[headers."idempotency-key", requestContext.accountId][?@]`: `["8e03978e-40d5-43e8-bc93-6894a57f9324","123456789012"]`,
-	} {
-		assert.Equal(t, want, selectJSON(t, source, apiGatewayEvent), source)
-	}
-}
 
 func TestTypeErrorsNameFunctionAndTypesOnly(t *testing.T) {
 	t.Parallel()

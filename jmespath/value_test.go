@@ -20,26 +20,6 @@ func TestZeroValueIsNull(t *testing.T) {
 	assert.Equal(t, Value{}, selected)
 }
 
-func TestKinds(t *testing.T) {
-	t.Parallel()
-	for payload, want := range map[string]string{
-		"null": "null", "true": "boolean", "false": "boolean", "-1": "number", "0": "number", `"a"`: "string",
-		"[]": "array", "{}": "object",
-	} {
-		value, err := parseText(payload)
-		require.NoError(t, err)
-		assert.Equal(t, want, value.kind().String())
-		assert.Equal(t, `"`+want+`"`, selectJSON(t, "type(@)", payload))
-	}
-}
-
-func TestTextIsTheContentOfAString(t *testing.T) {
-	t.Parallel()
-	value, err := parseText(` "a\"\\\/\b\f\n\r\t\u00e9\ud83d\ude00\uD834\uDD1Ez" `)
-	require.NoError(t, err)
-	assert.Equal(t, "a\"\\/\b\f\n\r\té😀𝄞z", value.str())
-}
-
 func TestStringsKeepTheirContent(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -56,12 +36,6 @@ func TestStringsKeepTheirContent(t *testing.T) {
 		requireEqual(t, parsed, value)
 		require.Equal(t, value.text, compact(parsed.text))
 	})
-}
-
-func TestStringsAreEscapedInTheShortestWay(t *testing.T) {
-	t.Parallel()
-	value := stringValue("\b\f\n\r\t\"\\/\x00\x1f\u007f\u2028<é😀")
-	assert.Equal(t, `"\b\f\n\r\t\"\\/\u0000\u001f`+"\u007f\u2028<é😀\"", string(value.JSON()))
 }
 
 func TestCallersOwnTheirBytes(t *testing.T) {

@@ -49,7 +49,8 @@ func TestUnquotedTextIsEscapedAgain(t *testing.T) {
 	t.Parallel()
 	for quoted, content := range map[string]string{
 		`""`: "", `"a"`: "a", `"\"\\\b\f\n\r\t"`: "\"\\\b\f\n\r\t", `"\u0001"`: "\x01", `"é😀"`: "é😀",
-		`"\ud83d"`: "\xed\xa0\xbd", `"\ude00\ud83d"`: "\xed\xb8\x80\xed\xa0\xbd", // halves of a pair
+		"\"\u007f\u2028<\"": "\u007f\u2028<",
+		`"\ud83d"`:          "\xed\xa0\xbd", `"\ude00\ud83d"`: "\xed\xb8\x80\xed\xa0\xbd", // halves of a pair
 	} {
 		assert.Equal(t, content, jsontext.Unquote(quoted))
 		assert.Equal(t, quoted, string(jsontext.Escapes{}.Append(nil, content)))

@@ -119,30 +119,6 @@ func TestStoredResultsAgreeWithPublishedPackages(t *testing.T) {
 	}
 }
 
-func TestRecordsWithoutData(t *testing.T) {
-	t.Parallel()
-	for language, want := range map[powertools.Language]string{
-		powertools.Python: "null", powertools.TypeScript: "null", // undefined
-		powertools.Java: "",
-	} {
-		got, err := newCodec(t, language, "").DecodeData(nil, false)
-		require.Equal(t, want, string(got), language)
-		require.Equal(t, want == "", err != nil, language)
-	}
-	_, err := newCodec(t, powertools.Java, "").StringResults().DecodeData(nil, false)
-	require.ErrorIs(t, err, powertools.ErrUnreadable)
-}
-
-func TestDataOfTheWrongKindIsUnreadable(t *testing.T) {
-	t.Parallel()
-	for language, value := range map[powertools.Language]bool{
-		powertools.Python: true, powertools.Java: true, powertools.TypeScript: false,
-	} {
-		_, err := newCodec(t, language, "").DecodeData([]byte("1"), value)
-		require.ErrorIs(t, err, powertools.ErrUnreadable, language)
-	}
-}
-
 func TestEncodingLosesNothing(t *testing.T) {
 	t.Parallel()
 	for _, tc := range []struct {
