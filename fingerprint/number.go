@@ -76,9 +76,9 @@ func (p *parser) digits() ([]byte, error) {
 // exponent reads what follows the letter. Digits are ignored once 10 × maxExponent is reached: a
 // mantissa of at most maxSize digits cannot bring the number back within the limit.
 func (p *parser) exponent() (e int64, err error) {
-	negative := p.skip('-')
-	if !negative {
-		p.skip('+')
+	sign := p.peek()
+	if sign == '-' || sign == '+' {
+		p.pos++
 	}
 	digits, err := p.digits()
 	for _, d := range digits {
@@ -86,7 +86,7 @@ func (p *parser) exponent() (e int64, err error) {
 			e = e*10 + int64(d-'0')
 		}
 	}
-	if negative {
+	if sign == '-' {
 		e = -e
 	}
 	return e, err

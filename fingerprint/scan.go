@@ -18,25 +18,10 @@ func (p *parser) peek() byte {
 	return 0
 }
 
-// skip consumes the next byte if it is c.
-func (p *parser) skip(c byte) bool {
-	if p.peek() != c {
-		return false
-	}
-	p.pos++
-	return true
-}
-
 // token consumes white space and returns the byte behind it, as peek does.
 func (p *parser) token() byte {
-	for {
-		switch c := p.peek(); c {
-		case ' ', '\t', '\n', '\r':
-			p.pos++
-		default:
-			return c
-		}
-	}
+	p.pos = jsontext.Space(p.src, p.pos)
+	return p.peek()
 }
 
 // accept consumes white space and then the next byte if it is c.
@@ -50,9 +35,10 @@ func (p *parser) accept(c byte) bool {
 
 func (p *parser) literal(dst []byte, word string) ([]byte, error) {
 	for i := range len(word) {
-		if !p.skip(word[i]) {
+		if p.peek() != word[i] {
 			return nil, p.unexpected(reasonLiteral)
 		}
+		p.pos++
 	}
 	return append(dst, word...), nil
 }

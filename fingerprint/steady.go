@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"reflect"
+	"slices"
 	"strings"
 	"unicode"
 )
@@ -118,10 +119,7 @@ func oddInName(r rune) bool {
 
 // embeds reports whether the options in a tag have one that changes what Go 1.27 writes.
 func embeds(options string) bool {
-	for option := range strings.SplitSeq(options, ",") {
-		if option == "embed" || strings.HasPrefix(option, "format") {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(strings.Split(options, ","), func(option string) bool {
+		return option == "embed" || strings.HasPrefix(option, "format")
+	})
 }

@@ -171,9 +171,6 @@ func (v Value) empty() bool {
 
 // compareNumbers compares two numbers by their exact values.
 func compareNumbers(a, b Value) int {
-	if a.text == b.text {
-		return 0
-	}
 	return jsontext.ParseDecimal(a.text).Compare(jsontext.ParseDecimal(b.text))
 }
 

@@ -10,11 +10,8 @@ import (
 	"unicode/utf8"
 )
 
-// Text is a name, as a string or as its bytes.
-type Text interface{ string | []byte }
-
 // Distinct reports whether no two names are equal under folding. It sorts them.
-func Distinct[T Text](names []T) bool {
+func Distinct(names []string) bool {
 	slices.SortFunc(names, Compare)
 	for i := 1; i < len(names); i++ {
 		if Compare(names[i-1], names[i]) == 0 {
@@ -26,7 +23,7 @@ func Distinct[T Text](names []T) bool {
 
 // Compare returns 0 if two names are equal under folding, and else -1 or 1, which puts names in an
 // order.
-func Compare[T Text](one, other T) int {
+func Compare[T string | []byte](one, other T) int {
 	i, j := 0, 0
 	for i < len(one) && j < len(other) {
 		a, first := runeAt(one, i)
@@ -40,7 +37,7 @@ func Compare[T Text](one, other T) int {
 }
 
 // runeAt returns the folded rune at a position, and its size.
-func runeAt[T Text](name T, i int) (r rune, size int) {
+func runeAt[T string | []byte](name T, i int) (r rune, size int) {
 	if c := name[i]; c < utf8.RuneSelf {
 		if 'a' <= c && c <= 'z' {
 			c -= 'a' - 'A'

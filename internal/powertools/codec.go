@@ -106,11 +106,6 @@ func rulesOf(l Language) *rules {
 	return nil
 }
 
-func javaRules(j jdk) *rules {
-	s := javaStyle(j)
-	return &rules{keys: s, data: s, missing: javaMissing, digest: bigInteger, hashes: javaNames, raw: true}
-}
-
 // bigInteger is String.format("%032x", …) of a digest as a number: zeros that lead more than 32
 // digits are lost.
 func bigInteger(sum []byte) string {

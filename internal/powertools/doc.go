@@ -29,9 +29,7 @@
 // # What is refused
 //
 // Constants of the type [RefusalError] list what cannot be reproduced or must not be, each with its
-// reason; no refused selection yields another key. The version of the JDK decides how Java prints
-// some doubles: [Java17] and [Java21] print as one of them, [Java] refuses the doubles on which
-// they differ.
+// reason; no refused selection yields another key.
 //
 // # Selecting
 //

@@ -11,15 +11,16 @@ import (
 	"github.com/go-idempotent/idempotent/internal/jsontext"
 )
 
-// javaStyle is JsonNode.toString of Jackson. The digits of doubles are those of the JDK.
-func javaStyle(j jdk) *style {
-	return &style{
+// javaRules has JsonNode.toString of Jackson. The digits of doubles are those of the JDK.
+func javaRules(j jdk) *rules {
+	s := &style{
 		comma: ",", colon: ":",
 		escapes: jsontext.Escapes{Upper: true},
 		whole:   true,
 		integer: true,
 		double:  j.appendDouble,
 	}
+	return &rules{keys: s, data: s, missing: javaMissing, digest: bigInteger, hashes: javaNames, raw: true}
 }
 
 // javaMissing is isMissingIdemPotencyKey: null, and an array or object that has nothing but null.

@@ -129,7 +129,7 @@ func typescriptMissing(v value) bool {
 func falsy(v value) bool {
 	switch v.kind {
 	case number:
-		f, _ := double(v.text) // what overflows is infinite
+		f, _ := strconv.ParseFloat(v.text, 64) // what overflows is infinite
 		return f == 0
 	case array, object:
 		return false

@@ -98,8 +98,12 @@ func (w *writer) number(written string) {
 		w.dst = append(w.dst, written...)
 		return
 	}
-	f, err := double(written)
-	if w.attribute && !isAttribute(f) {
+	f, err := strconv.ParseFloat(written, 64) // to nearest, ties to even, as all of these languages do
+	if err != nil {                           // f is infinite
+		err = ErrOverflow
+	}
+	// marshall refuses what is beyond Number.MAX_SAFE_INTEGER, and DynamoDB what is below 1e-130.
+	if size := math.Abs(f); w.attribute && (size > 1<<53-1 || size < 1e-130 && size != 0) {
 		w.refuse(ErrNumberRange)
 		return
 	}
@@ -115,23 +119,6 @@ func (w *writer) number(written string) {
 	default:
 		w.dst = own
 	}
-}
-
-// isAttribute reports whether neither marshall refuses a number (beyond Number.MAX_SAFE_INTEGER)
-// nor DynamoDB does (below 1e-130; its upper bound is far away).
-func isAttribute(f float64) bool {
-	const largest, least = 1<<53 - 1, 1e-130
-	return f == 0 || least <= math.Abs(f) && math.Abs(f) <= largest
-}
-
-// double rounds a number to an IEEE 754 double, as all of these languages do: to nearest, ties to
-// even.
-func double(written string) (float64, error) {
-	f, err := strconv.ParseFloat(written, 64)
-	if err != nil { // f is infinite
-		return f, ErrOverflow
-	}
-	return f, nil
 }
 
 // A decimal is ±0.digits × 10^point with the fewest digits that identify a double. Zero has the
