@@ -78,7 +78,7 @@ func (e Escapes) Append(dst []byte, content string) []byte {
 			continue
 		}
 		r, size := NextRune(content[i:])
-		dst = e.Rune(append(dst, content[done:i]...), r)
+		dst = e.rune(append(dst, content[done:i]...), r)
 		i += size
 		done = i
 	}
@@ -91,8 +91,7 @@ func (e Escapes) plain(b byte) bool {
 	return b >= ' ' && b < 0x7F && b != '"' && b != '\\' || b >= 0x7F && b != 0xED && !e.ASCII
 }
 
-// Rune appends a character as it stands within a string.
-func (e Escapes) Rune(dst []byte, r rune) []byte {
+func (e Escapes) rune(dst []byte, r rune) []byte {
 	if i := strings.IndexRune("\b\t\n\f\r\"\\", r); i >= 0 {
 		return append(dst, '\\', `btnfr"\`[i])
 	}
