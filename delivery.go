@@ -60,8 +60,7 @@ func (d *delivery) run(ctx context.Context) {
 		return
 	}
 	d.protocol = protocol.Delivery{
-		Settings: d.settings, RecordKey: req.recordKey, Fingerprint: req.fingerprint,
-		Unwanted: execution.IsUnwanted(ctx), Trace: d.traceParent,
+		Settings: d.settings, RecordKey: req.recordKey, Fingerprint: req.fingerprint, Trace: d.traceParent,
 	}
 	switch r := d.protocol.Run(ctx, &d.work); r.Outcome {
 	case report.Executed:

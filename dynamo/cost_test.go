@@ -382,7 +382,7 @@ func TestAnExecutionWritesTheIndexTwice(t *testing.T) {
 	}{
 		"a handler that executes again": {life.Policy{}, 0},
 		"a handler that refuses":        {life.Policy{RefuseCrashed: true}, 2},
-		"a handler with a resolver":     {life.Policy{Resolves: true}, 2},
+		"a handler with a resolver":     {life.Policy{RefuseCrashed: true, Resolves: true}, 2},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

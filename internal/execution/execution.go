@@ -90,15 +90,29 @@ func From(ctx context.Context) (Claim, bool) {
 	return Claim{}, false
 }
 
-// Owners returns the owners of all claims that a context belongs to, the innermost first: of
-// handlers that call each other.
-func Owners(ctx context.Context) (owners []string) {
-	for p := placeOf(ctx); p != nil; p = placeOf(p.Context) { //nolint:contextcheck // from the inside out
+// Caller is what a context says of who asks for a delivery.
+type Caller struct {
+	Patience
+
+	// Owners are the owners of all claims that the context belongs to, the innermost first: of
+	// handlers that call each other.
+	Owners []string
+	// Unwanted says that nobody looks at the result of the delivery. One inside of it is another
+	// matter.
+	Unwanted bool
+}
+
+// CallerOf returns who asks for a delivery with a context.
+func CallerOf(ctx context.Context) (c Caller) {
+	c.Patience, _ = ctx.Value(patienceKey{}).(Patience)
+	p := placeOf(ctx)
+	c.Unwanted = p != nil && p.unwanted
+	for ; p != nil; p = placeOf(p.Context) { //nolint:contextcheck // from the inside out
 		if p.protected {
-			owners = append(owners, p.claim.Owner)
+			c.Owners = append(c.Owners, p.claim.Owner)
 		}
 	}
-	return owners
+	return c
 }
 
 // CommitsOf returns what takes the commits of the delivery that a context belongs to, protected or
@@ -108,13 +122,6 @@ func CommitsOf(ctx context.Context) Commits {
 		return p.claim.Commits
 	}
 	return nil
-}
-
-// IsUnwanted reports whether nobody looks at the result of a delivery with this context. A delivery
-// inside of that one is another matter.
-func IsUnwanted(ctx context.Context) bool {
-	p := placeOf(ctx)
-	return p != nil && p.unwanted
 }
 
 // IsUnprotected reports whether a context says that it belongs to no claim. One that says nothing
@@ -141,12 +148,6 @@ type patienceKey struct{}
 // Patient returns a context whose deliveries wait, also those of handlers that a handler calls.
 func Patient(ctx context.Context, p Patience) context.Context {
 	return context.WithValue(ctx, patienceKey{}, p)
-}
-
-// PatienceOf returns how long deliveries with a context wait, zero if nobody asks for it.
-func PatienceOf(ctx context.Context) Patience {
-	p, _ := ctx.Value(patienceKey{}).(Patience)
-	return p
 }
 
 type steadyKey struct{}

@@ -57,8 +57,8 @@
 //	crashed, Powertools'           nothing               takes over, as seen † takes over, as seen †
 //	crashed, all steps have ended  nothing               nothing               nothing
 //	crashed, a step has begun      takes over, as seen † takes over, as seen † takes over, as seen †
-//	crashed, steps without marks   nothing               takes over, as seen † nothing
-//	crashed, one step without mark nothing               takes over, as seen † nothing
+//	crashed, steps without marks   nothing               takes over, as seen † takes over, as seen †
+//	crashed, one step without mark nothing               takes over, as seen † takes over, as seen †
 //	released                       nothing               nothing               nothing
 //	released, with steps           takes over, asked †   takes over, asked †   takes over, asked †
 //	the same, its client retries   takes over, asked †   takes over, asked †   takes over, asked †
@@ -117,14 +117,14 @@
 //
 // A claim of an UNKNOWN record for a resolver is followed by
 //
-//	claim               INPROGRESS uncertain, ours, lease in 2m, attention in 2m, expires in 720h, steps unseen
-//	renewal             INPROGRESS uncertain, ours, lease in 3m, attention in 2m, expires in 720h, steps unseen
-//	step                INPROGRESS uncertain, ours, lease in 2m, attention in 2m, expires in 720h, steps unseen
+//	claim               INPROGRESS uncertain, ours, lease in 2m, attention in 2m, expires in 720h
+//	renewal             INPROGRESS uncertain, ours, lease in 3m, attention in 2m, expires in 720h
+//	step                INPROGRESS uncertain, ours, lease in 2m, attention in 2m, expires in 720h
 //	result              COMPLETED, ours, expires in 1h
-//	unknown outcome     UNKNOWN error, ours, attention now, expires in 720h, steps unseen, tells: asked
+//	unknown outcome     UNKNOWN error, ours, attention now, expires in 720h, tells: asked
 //	release with steps  INPROGRESS released, nobody's, lease ended, attention in 1h, expires in 720h, tells: failed
 //	release without     INPROGRESS released, nobody's, lease ended, expires in 720h, tells: failed
-//	no answer           UNKNOWN uncertain, nobody's, attention now, expires in 720h, steps unseen, tells: asked
+//	no answer           UNKNOWN uncertain, nobody's, attention now, expires in 720h, tells: asked
 //	undo                UNKNOWN uncertain, nobody's, attention now, expires in 1h
 //
 // A claim of a reconciliation is followed by

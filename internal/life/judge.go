@@ -182,7 +182,7 @@ func (c Claimant) Meets(held store.Record, now time.Time) Judgement {
 		return Judgement{Verdict: Twice} // whatever the clock says: it waits for us
 	}
 	if state == Free {
-		first := store.Record{Key: c.Key, Fingerprint: c.Fingerprint, CreatedAt: instant(now)}
+		first := store.Record{Key: c.Key, Fingerprint: c.Fingerprint, CreatedAt: now.Truncate(time.Millisecond)}
 		return Judgement{Verdict: Begin, Next: c.claimed(first, now)}
 	}
 	if held.Owner == c.Owner && held.Status == store.StatusInProgress {
@@ -245,7 +245,7 @@ func (c Claimant) inquires(held store.Record, now time.Time) Judgement {
 	case state == Other:
 		return unreadable(reasonStatus)
 	case state == Released && len(held.Steps) == 0, // the next request executes
-		state == Crashed && (!c.watches() && held.Attention == "" || c.TellsAll(held)):
+		state == Crashed && (!c.RefuseCrashed && held.Attention == "" || c.TellsAll(held)):
 		return Judgement{Verdict: Closed}
 	default:
 		return c.takeOpen(held, now)

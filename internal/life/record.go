@@ -12,11 +12,11 @@ import (
 
 // Policy is what a handler has decided about its records.
 type Policy struct {
-	// RefuseCrashed makes a crashed execution UNKNOWN, instead of executing again. Then each step
-	// is marked before it begins.
+	// RefuseCrashed makes a crashed execution UNKNOWN, instead of executing again: somebody has to
+	// know of it. Then each step is marked before it begins.
 	RefuseCrashed bool
 	// Resolves says that there is a resolver: it is asked about executions that crashed, and about
-	// UNKNOWN records.
+	// UNKNOWN records. It is set only with RefuseCrashed.
 	Resolves bool
 	// Asks says that the claims are those of a reconciliation: it asks about a record, and executes
 	// nothing.
@@ -28,10 +28,6 @@ type Policy struct {
 	Retention, UnknownRetention time.Duration
 }
 
-// watches reports whether somebody has to know of a crash: the next request does not simply execute
-// again.
-func (p Policy) watches() bool { return p.RefuseCrashed || p.Resolves }
-
 // TellsAll reports whether the steps of a record tell all that its executions did. Where each step
 // is marked, one that ran without a mark is no proof.
 func (p Policy) TellsAll(r store.Record) bool {
@@ -41,7 +37,7 @@ func (p Policy) TellsAll(r store.Record) bool {
 // expiryInProgress keeps a crashed record for its settlement where somebody has to settle it.
 func (p Policy) expiryInProgress(lease, now time.Time) time.Time {
 	keep := p.Retention
-	if p.watches() || p.Asks {
+	if p.RefuseCrashed || p.Asks {
 		keep = p.UnknownRetention
 	}
 	return expiryAt(now.Add(keep), lease)
@@ -58,9 +54,6 @@ func expiryAt(t, lease time.Time) time.Time {
 	}
 	return t.Add(time.Second - 1).Truncate(time.Second)
 }
-
-// instant is an instant as stores keep it.
-func instant(now time.Time) time.Time { return now.Truncate(time.Millisecond) }
 
 // claimed is r as it is claimed. What it does not name survives a takeover, also who settled the
 // record before.
@@ -86,10 +79,10 @@ func (c Claimant) claimed(r store.Record, now time.Time) store.Record {
 	if !c.Asks && !c.RefuseCrashed {
 		// Should it die, it may have begun any step but those that it marks, and others had not
 		// begun.
-		r = Unseen{Any: true, Names: slices.DeleteFunc(slices.Clone(c.Marks), unseenOf(r).May)}.into(r)
+		r.Unmarked, r.StepNames = true, slices.DeleteFunc(slices.Clone(c.Marks), unseenOf(r).May)
 	}
 	r.Steps = nil // those of the record stay
-	if c.watches() {
+	if c.RefuseCrashed {
 		r.Attention, r.AttentionAt, r.Derived = store.AttentionOf(r.Key), c.Lease, union(derived, c.Derived)
 	}
 	return r
@@ -99,8 +92,7 @@ func (c Claimant) claimed(r store.Record, now time.Time) store.Record {
 // one, and it may have begun any step: it has marked none.
 func counted(r store.Record) store.Record {
 	if r.Attempt == 0 {
-		r.Attempt = 1
-		r = Unseen{Any: true}.into(r)
+		r.Attempt, r.Unmarked, r.StepNames = 1, true, nil
 	}
 	return r
 }
@@ -129,9 +121,9 @@ func (p Policy) Completed(mine store.Record, reason string, result []byte, now t
 		r.Story = told(r.Story, now, Settled, "executed"+byReconciliation)
 	}
 	r.Status, r.Reason, r.Result, r.Tries = store.StatusCompleted, reason, result, 0
-	r = Unseen{}.into(r)
+	r.Unmarked, r.StepNames = false, nil
 	r.Seal = store.Seal(r.Owner, result)
-	r.CompletedAt = instant(now)
+	r.CompletedAt = now.Truncate(time.Millisecond)
 	r.Expiry = expiryAt(now.Add(p.Retention), time.Time{})
 	r.Lease = time.Time{}
 	return r
@@ -147,7 +139,7 @@ func CompletedBy(held store.Record, owner string) bool {
 func (p Policy) Unknown(r store.Record, reason string, now time.Time) store.Record {
 	r.Status, r.Reason = store.StatusUnknown, reason
 	r.Steps = nil // those of the record stay
-	r.Attention, r.AttentionAt = store.AttentionOf(r.Key), instant(now)
+	r.Attention, r.AttentionAt = store.AttentionOf(r.Key), now.Truncate(time.Millisecond)
 	r.Expiry = expiryAt(now.Add(p.UnknownRetention), time.Time{})
 	return r
 }
@@ -225,9 +217,9 @@ func (p Policy) Released(mine store.Record, left Left, now time.Time) store.Reco
 
 func (p Policy) released(mine store.Record, left Left, now time.Time) store.Record {
 	r := unattended(mine)
-	r.Owner, r.Reason, r.Lease, r.Tries = rand.Text(), store.ReasonReleased, instant(now), 0
+	r.Owner, r.Reason, r.Lease, r.Tries = rand.Text(), store.ReasonReleased, now.Truncate(time.Millisecond), 0
 	r.Steps = left.Steps
-	r = left.Unseen.into(r)
+	r.Unmarked, r.StepNames = left.Unseen.Any, left.Unseen.Names
 	r.Expiry = p.expiryInProgress(r.Lease, now)
 	if left.Keeps {
 		r.Attention, r.AttentionAt, r.Derived = store.AttentionOf(r.Key), r.Lease.Add(store.ReleasedWait), left.Derived
@@ -255,7 +247,7 @@ func (p Policy) PutBack(mine store.Record, before Before, tries int, e Ended, no
 
 // GaveUp is a record that no reconciliation asks about any more.
 func GaveUp(r store.Record, now time.Time) store.Record {
-	r.Attention, r.AttentionAt = store.GivenUpOf(r.Key), instant(now)
+	r.Attention, r.AttentionAt = store.GivenUpOf(r.Key), now.Truncate(time.Millisecond)
 	r.Story = told(r.Story, now, GivenUp, "")
 	return r
 }
@@ -264,7 +256,7 @@ func GaveUp(r store.Record, now time.Time) store.Record {
 // crash. Its lease has ended and it has a token of nobody, so that nothing which its owner or we
 // have sent, and which is still on its way, can match.
 func TakenBack(seen store.Record, now time.Time) store.Record {
-	seen.Owner, seen.Lease = rand.Text(), instant(now)
+	seen.Owner, seen.Lease = rand.Text(), now.Truncate(time.Millisecond)
 	seen.Steps = nil // those of the record stay
 	return seen
 }
@@ -301,12 +293,6 @@ type Unseen struct {
 
 // unseenOf is what a record says.
 func unseenOf(r store.Record) Unseen { return Unseen{Any: r.Unmarked, Names: r.StepNames} }
-
-// into is a record that says it.
-func (u Unseen) into(r store.Record) store.Record {
-	r.Unmarked, r.StepNames = u.Any, u.Names
-	return r
-}
 
 // Some reports whether any step may have begun unseen.
 func (u Unseen) Some() bool { return u.Any || len(u.Names) > 0 }

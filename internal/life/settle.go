@@ -20,7 +20,7 @@ type Settling struct {
 func (s Settling) settled(seen store.Record) store.Record {
 	r := unattended(seen)
 	r.Owner = rand.Text()
-	r.SettledBy, r.SettledReason, r.SettledAt = s.By, s.Why, instant(s.Now)
+	r.SettledBy, r.SettledReason, r.SettledAt = s.By, s.Why, s.Now.Truncate(time.Millisecond)
 	r.Story = told(r.Story, s.Now, Settled, s.What+" by "+s.By)
 	r.Tries, r.Steps = 0, nil
 	r.Expiry = later(r.Expiry, expiryAt(s.Now.Add(s.Retention), time.Time{}))
@@ -31,11 +31,11 @@ func (s Settling) settled(seen store.Record) store.Record {
 // stored value.
 func (s Settling) Completed(seen store.Record, reason string, result []byte) store.Record {
 	r := s.settled(seen)
-	r = Unseen{}.into(r)
+	r.Unmarked, r.StepNames = false, nil
 	r.Status, r.Reason = store.StatusCompleted, reason
 	r.Result, r.Parts = result, ""
 	r.Seal = store.Seal(r.Owner, result)
-	r.CompletedAt = instant(s.Now)
+	r.CompletedAt = s.Now.Truncate(time.Millisecond)
 	return r
 }
 
@@ -44,14 +44,15 @@ func (s Settling) Completed(seen store.Record, reason string, result []byte) sto
 // start marks that are open are removed.
 func (s Settling) Released(seen store.Record, about string, end store.Step) store.Record {
 	r := s.settled(seen)
-	r.Status, r.Reason, r.Lease = store.StatusInProgress, store.ReasonReleased, instant(s.Now)
+	r.Status, r.Reason, r.Lease = store.StatusInProgress, store.ReasonReleased, s.Now.Truncate(time.Millisecond)
 	r.Steps = make(map[string]store.Step)
 	if about != "" {
 		end.Seal = store.Seal(r.Owner, end.Result)
 		r.Steps[about] = end
-		r = unseenOf(r).With(about, false).into(r)
+		unseen := unseenOf(r).With(about, false)
+		r.Unmarked, r.StepNames = unseen.Any, unseen.Names
 	} else {
-		r = Unseen{}.into(r)
+		r.Unmarked, r.StepNames = false, nil
 		for name, step := range seen.Steps {
 			if step.Kind == store.StepStarted {
 				r.Steps[name] = store.Step{}
@@ -61,7 +62,7 @@ func (s Settling) Released(seen store.Record, about string, end store.Step) stor
 	// half of it has been done: somebody has to finish it, if no request does
 	if kept, _, _ := seen.Merged(r); len(kept) > 0 {
 		r.Attention, r.AttentionAt, r.Derived = store.AttentionOf(r.Key),
-			instant(s.Now.Add(store.ReleasedWait)), seen.Derived
+			s.Now.Add(store.ReleasedWait).Truncate(time.Millisecond), seen.Derived
 	}
 	return r
 }

@@ -23,7 +23,7 @@ var (
 	lease   = now.Add(2 * time.Minute)
 	again   = life.Policy{Retention: time.Hour, UnknownRetention: 30 * 24 * time.Hour}
 	refuses = with(func(p *life.Policy) { p.RefuseCrashed = true })
-	asks    = with(func(p *life.Policy) { p.Resolves = true })
+	asks    = with(func(p *life.Policy) { p.RefuseCrashed, p.Resolves = true, true })
 	asking  = with(func(p *life.Policy) { p.Asks = true })
 )
 

@@ -45,7 +45,10 @@ type claim struct {
 // claimOf is a claim that has not begun.
 func claimOf(s *Settings, key, fingerprint string, r *report.Delivery) claim {
 	as := life.Claimant{
-		Policy: s.Policy, Key: key, Fingerprint: fingerprint, Derived: s.Learned.Sorted(), Marks: s.Marks.sorted(),
+		Policy: s.Policy, Key: key, Fingerprint: fingerprint, Marks: s.Marks.sorted(),
+	}
+	if s.RefuseCrashed {
+		as.Derived = s.Learned.Sorted()
 	}
 	as.UnknownRetention = s.Timing.UnknownRetention
 	return claim{Settings: s, report: r, as: as}

@@ -71,12 +71,12 @@ type Delivery struct {
 	*Settings
 	// RecordKey and Fingerprint are computed before any I/O. An empty fingerprint stands for none.
 	RecordKey, Fingerprint string
-	// Unwanted says that nobody looks at a result that is replayed: that there is one is enough.
-	Unwanted bool
 	// Trace is the trace context of this execution, empty for none.
 	Trace string
-	// Report is filled in on the way, also when the handler panics.
-	Report report.Delivery
+	// Unwanted says that nobody looks at a result that is replayed: that there is one is enough. It
+	// is filled in on the way, and so is Report, also when the handler panics.
+	Unwanted bool
+	Report   report.Delivery
 	// Panic is what the handler panicked with after its commit, nil if it did not; Stack is where.
 	Panic any
 	Stack []byte
@@ -89,9 +89,9 @@ type Delivery struct {
 	// steps and commits are those of the execution.
 	steps   steps
 	commits commits
-	// failure is the type of the error that the execution, or the resolver in its place, has failed
-	// with. questions is 1 if a resolver was asked and nothing was executed.
-	failure   string
+	// cause is the error that the execution, or the resolver in its place, has failed with.
+	// questions is 1 if a resolver was asked and nothing was executed.
+	cause     error
 	questions int
 	// handed are the names of the derived keys that the execution handed out, notes the errors that
 	// the handler noted.

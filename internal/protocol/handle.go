@@ -8,7 +8,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/go-idempotent/idempotent/internal/errortype"
 	"github.com/go-idempotent/idempotent/internal/execution"
 	"github.com/go-idempotent/idempotent/report"
 	"github.com/go-idempotent/idempotent/store"
@@ -30,7 +29,7 @@ func (d *Delivery) open(ctx context.Context, w Work) (hctx context.Context, unde
 	return hctx, under, func() {
 		end()
 		d.Report.Handle = since(started)
-		if d.RefuseCrashed || d.Resolves {
+		if d.RefuseCrashed {
 			d.Learned.Add(d.handed.Sorted()...)
 		}
 		d.commits.close()
@@ -64,7 +63,7 @@ func (d *Delivery) handle(ctx context.Context, w Work) (r Result) {
 		}
 	}()
 
-	finding, e, failed := execution.Untouched, ending{}, error(nil)
+	finding, e := execution.Untouched, ending{}
 	if d.asks { // an execution that may have had its effect
 		d.notes.Close(true) // what a resolver notes says nothing about this execution
 		finding, e = d.resolve(hctx, w, under)
@@ -76,13 +75,12 @@ func (d *Delivery) handle(ctx context.Context, w Work) (r Result) {
 			d.notes.Close(false)
 		}
 		ended := w.Execute(hctx, &returned)
-		e, failed = d.endingOf(hctx, ended), ended.Err
-		d.failure = errortype.Of(failed)
+		e, d.cause = d.endingOf(hctx, ended), ended.Err
 	}
 	done = true
 	stop()
 	if finding == execution.Untouched {
-		return d.executed(hctx, e, failed)
+		return d.executed(hctx, e)
 	}
 	d.questions = 1
 	switch r = d.settle(hctx, e); {
@@ -97,9 +95,9 @@ func (d *Delivery) handle(ctx context.Context, w Work) (r Result) {
 	}
 }
 
-// executed settles an execution whose handler has returned, with the error that it returned.
-func (d *Delivery) executed(ctx context.Context, e ending, failed error) Result {
-	kept := d.withCommit(e)
+// executed settles an execution whose handler has returned.
+func (d *Delivery) executed(ctx context.Context, e ending) Result {
+	kept, failed := d.withCommit(e), d.cause
 	dropped := e.fate == fateComplete && kept.fate != fateComplete // an answer, although the commit has failed
 	if dropped {
 		failed = d.commits.failed
@@ -126,7 +124,7 @@ func (d *Delivery) resolve(ctx context.Context, w Work, under execution.Claim) (
 	case r.Finding == execution.Untouched && ctx.Err() == nil:
 		return execution.Untouched, ending{}
 	default: // also where it is too late to execute: someone else may own the record
-		d.failure = errortype.Of(r.ResultErr)
+		d.cause = r.ResultErr
 		return execution.StillUnknown, ending{fate: fateUnknown, reason: d.claim.before.Reason}
 	}
 }

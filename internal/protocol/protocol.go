@@ -62,16 +62,18 @@ func (d *Delivery) Begin(ctx context.Context, w Work) (under context.Context, r 
 // End is the other half: it settles what has begun. ctx is the one that Begin returned.
 func (d *Delivery) End(ctx context.Context, ended Ended) Result {
 	e := d.endingOf(ctx, ended)
+	d.cause = ended.Err
 	d.stop()
-	return d.executed(ctx, e, ended.Err)
+	return d.executed(ctx, e)
 }
 
 // begin takes the record, and waits for it if that is asked for. False comes with the answer.
 func (d *Delivery) begin(ctx context.Context) (Result, bool) {
 	began := time.Now()
 	d.claim = claimOf(d.Settings, d.RecordKey, d.Fingerprint, &d.Report)
-	d.claim.as.Callers, d.claim.as.Trace = execution.Owners(ctx), d.Trace
-	p := execution.PatienceOf(ctx)
+	caller := execution.CallerOf(ctx)
+	d.claim.as.Callers, d.claim.as.Trace, d.Unwanted = caller.Owners, d.Trace, caller.Unwanted
+	p := caller.Patience
 	// Who asks for patience and leaves too little time to execute only looks what becomes of the
 	// other execution.
 	r, claimed := Result{Outcome: report.InProgress}, false
@@ -80,7 +82,10 @@ func (d *Delivery) begin(ctx context.Context) (Result, bool) {
 		d.claim.begin(ctx)
 	}
 	if !patient || d.worthwhile(d.claim.started, p.Least) {
-		r, claimed = d.take(ctx)
+		t := d.claim.take(ctx)
+		if claimed = t.claimed; !claimed {
+			r = d.answer(ctx, t)
+		}
 	}
 	d.Report.Claim = since(began)
 	if !claimed && r.Outcome == report.InProgress {
@@ -99,15 +104,6 @@ func (d *Delivery) begin(ctx context.Context) (Result, bool) {
 		d.Report.Trace = d.claim.before.Trace
 	}
 	return Result{}, true
-}
-
-// take takes the record, or answers why not.
-func (d *Delivery) take(ctx context.Context) (r Result, claimed bool) {
-	t := d.claim.take(ctx)
-	if t.claimed {
-		return Result{}, true
-	}
-	return d.answer(ctx, t), false
 }
 
 // answer is what a delivery gets that does not execute.

@@ -6,6 +6,7 @@ import (
 	"maps"
 	"time"
 
+	"github.com/go-idempotent/idempotent/internal/errortype"
 	"github.com/go-idempotent/idempotent/internal/execution"
 	"github.com/go-idempotent/idempotent/internal/life"
 	"github.com/go-idempotent/idempotent/report"
@@ -121,7 +122,7 @@ func (d *Delivery) complete(ctx context.Context, end time.Time, e ending) Result
 func (d *Delivery) becomeUnknown(ctx context.Context, end time.Time, reason string) Result {
 	c := &d.claim
 	next := c.as.EndsUnknown(c.mine, c.before,
-		life.Ended{Reason: reason, Failure: d.failure, Derived: d.handed.Sorted()}, d.Now())
+		life.Ended{Reason: reason, Failure: errortype.Of(d.cause), Derived: d.handed.Sorted()}, d.Now())
 	next.Questions += d.questions
 	r, _ := d.conclude(ctx, end, next)
 	if d.Report.Settlement == report.Unknown {
@@ -141,7 +142,7 @@ func (d *Delivery) release(ctx context.Context, end time.Time) Result {
 	var next store.Record // nothing
 	if len(d.steps.ended.held) > 0 || d.commits.doubt {
 		left := d.steps.ended.left(d.handed.Sorted())
-		left.Failure = d.failure
+		left.Failure = errortype.Of(d.cause)
 		next = d.claim.as.Released(d.claim.mine, left, d.Now())
 	}
 	r, _ := d.conclude(ctx, end, next)

@@ -65,10 +65,11 @@ func (d *Delivery) await(ctx context.Context, r Result, p execution.Patience) (R
 			}
 			// Also where the record is our own, because a claim that was refused has come to life
 			// late: every claim begins with a token and a lease of its own.
-			var claimed bool
-			if r, claimed = d.take(ctx); claimed {
-				return r, true
+			t := d.claim.take(ctx)
+			if t.claimed {
+				return Result{}, true
 			}
+			r = d.answer(ctx, t)
 		default:
 			r = d.answer(ctx, taking{Judgement: j, held: held, at: now})
 		}
