@@ -17,16 +17,17 @@ import (
 // Option configures [Wrap]. Wrap applies its options in order: a later one replaces an earlier one
 // of the same name. After Wrap has returned, nothing reads an option again.
 type Option interface {
-	apply(c *config, p *setup.Problems)
+	apply(c *config)
 }
 
-type optionFunc func(*config, *setup.Problems)
+type optionFunc func(*config)
 
-func (f optionFunc) apply(c *config, p *setup.Problems) { f(c, p) }
+func (f optionFunc) apply(c *config) { f(c) }
 
 // config is what the options fill in. Wrap makes a handler of it, and the handler does not keep it.
 type config struct {
 	keyOptions
+	setup.Problems
 
 	store     store.Store
 	retention time.Duration
@@ -48,10 +49,8 @@ type config struct {
 	// shared makes records as another program writes them, for a handler whose results have the
 	// type out. It is nil for records of this module's own. allCallers: whoever calls shares the
 	// keys of that program.
-	shared     func(out reflect.Type, p *setup.Problems) sharedRecords
+	shared     func(out reflect.Type) sharedRecords
 	allCallers bool
-
-	problems setup.Problems
 
 	// These options were given, with a valid value or not.
 	operationSet, keyPathSet, disabledSet, httpSet, requireKeySet bool
@@ -159,11 +158,11 @@ func atLeast(p *setup.Problems, option string, d, least time.Duration) {
 // userFunc makes an option whose value is a function. A nil function is a configuration error and
 // not the default.
 func userFunc(option string, f any, set func(*config)) Option {
-	return optionFunc(func(c *config, p *setup.Problems) {
+	return optionFunc(func(c *config) {
 		set(c)
 		c.given[option] = reflect.TypeOf(f)
 		if reflect.ValueOf(f).IsNil() {
-			p.Addf(true, "%s: the function is nil", option)
+			c.Addf(true, "%s: the function is nil", option)
 		}
 	})
 }

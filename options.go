@@ -4,7 +4,6 @@ import (
 	"context"
 	"time"
 
-	"github.com/go-idempotent/idempotent/internal/setup"
 	"github.com/go-idempotent/idempotent/report"
 )
 
@@ -17,10 +16,10 @@ import (
 // changes. So a request that was under way is executed again, and other services take it for a new
 // one.
 func WithOperation(name string) Option {
-	return optionFunc(func(c *config, p *setup.Problems) {
+	return optionFunc(func(c *config) {
 		c.operation, c.operationSet = name, true
 		if !validOperation(name) {
-			p.Addf(true, "WithOperation: %q is not 1 to %d characters of [A-Za-z0-9._-]", name, maxOperation)
+			c.Addf(true, "WithOperation: %q is not 1 to %d characters of [A-Za-z0-9._-]", name, maxOperation)
 		}
 	})
 }
@@ -28,9 +27,9 @@ func WithOperation(name string) Option {
 // WithRetention sets how long a completed record is replayed: at least one second. Default 24 h.
 // DynamoDB deletes records some time after that; the retention is exact all the same.
 func WithRetention(d time.Duration) Option {
-	return optionFunc(func(c *config, p *setup.Problems) {
+	return optionFunc(func(c *config) {
 		c.retention = d
-		atLeast(p, "WithRetention", d, time.Second)
+		atLeast(&c.Problems, "WithRetention", d, time.Second)
 	})
 }
 
@@ -45,9 +44,9 @@ func WithRetention(d time.Duration) Option {
 // think of many retries at once. Behind a gateway, keep d below the timeout of the gateway (29 s of
 // a REST API, 30 s of an HTTP API) and of the clients: nobody gets an answer that comes later.
 func WithWait(d time.Duration) Option {
-	return optionFunc(func(c *config, p *setup.Problems) {
+	return optionFunc(func(c *config) {
 		c.wait = d
-		atLeast(p, "WithWait", d, 0)
+		atLeast(&c.Problems, "WithWait", d, 0)
 	})
 }
 
@@ -87,21 +86,21 @@ func WithClock(now func() time.Time) Option {
 // the store. Without this option the environment variable POWERTOOLS_IDEMPOTENCY_DISABLED decides,
 // which Wrap reads once.
 func WithDisabled(disabled bool) Option {
-	return optionFunc(func(c *config, _ *setup.Problems) { c.disabled, c.disabledSet = disabled, true })
+	return optionFunc(func(c *config) { c.disabled, c.disabledSet = disabled, true })
 }
 
 // WithTiming sets the durations of an invocation.
 func WithTiming(t Timing) Option {
-	return optionFunc(func(c *config, p *setup.Problems) {
+	return optionFunc(func(c *config) {
 		c.timing = t.withDefaults()
 		d := c.timing
-		atLeast(p, "WithTiming: Lease", d.Lease, time.Second)
-		atLeast(p, "WithTiming: Margin", d.Margin, time.Millisecond)
-		atLeast(p, "WithTiming: Reserve", d.Reserve, time.Millisecond)
-		atLeast(p, "WithTiming: ClaimBudget", d.ClaimBudget, 100*time.Millisecond)
-		atLeast(p, "WithTiming: UnknownRetention", d.UnknownRetention, time.Second)
+		atLeast(&c.Problems, "WithTiming: Lease", d.Lease, time.Second)
+		atLeast(&c.Problems, "WithTiming: Margin", d.Margin, time.Millisecond)
+		atLeast(&c.Problems, "WithTiming: Reserve", d.Reserve, time.Millisecond)
+		atLeast(&c.Problems, "WithTiming: ClaimBudget", d.ClaimBudget, 100*time.Millisecond)
+		atLeast(&c.Problems, "WithTiming: UnknownRetention", d.UnknownRetention, time.Second)
 		// a renewal begins after a third of the lease, and may take until Margin before its end
-		p.Addf(d.Margin > d.Lease/3, "WithTiming: Margin %v is more than a third of Lease %v", d.Margin, d.Lease)
+		c.Addf(d.Margin > d.Lease/3, "WithTiming: Margin %v is more than a third of Lease %v", d.Margin, d.Lease)
 	})
 }
 
@@ -129,9 +128,9 @@ func WithTiming(t Timing) Option {
 // key is released. If another response says that nothing has happened yet, for example a 503 before
 // the effect was tried, return it with an error marked [NotExecuted]: then the key is released too.
 func WithEffects(e Effects) Option {
-	return optionFunc(func(c *config, p *setup.Problems) {
+	return optionFunc(func(c *config) {
 		c.effects = e
-		p.Addf(e < Cautious || e > Unrepeatable, "WithEffects: %d is not Cautious, Repeatable or Unrepeatable", e)
+		c.Addf(e < Cautious || e > Unrepeatable, "WithEffects: %d is not Cautious, Repeatable or Unrepeatable", e)
 	})
 }
 

@@ -116,16 +116,16 @@ import (
 //
 // docs/http.md tells what the clients of an API have to know.
 func WithHTTP(h HTTP) Option {
-	return optionFunc(func(c *config, p *setup.Problems) {
+	return optionFunc(func(c *config) {
 		c.http, c.httpSet, c.requireKeySet = h.withDefaults(), true, h.RequireKey != nil
-		h.check(p)
+		h.check(&c.Problems)
 	})
 }
 
 // checkHTTP finds contradictions between WithHTTP and other options.
-func (c *config) checkHTTP(p *setup.Problems) {
+func (c *config) checkHTTP() {
 	if longest := c.retention - clockSkew; c.http.MaxRequestAge > max(longest, 0) {
-		p.Addf(true, "WithHTTP: MaxRequestAge %v is more than %v, the retention less %v of clock skew: an old request "+
+		c.Addf(true, "WithHTTP: MaxRequestAge %v is more than %v, the retention less %v of clock skew: an old request "+
 			"would be executed again after its record expired", c.http.MaxRequestAge, longest, clockSkew)
 	}
 }

@@ -27,7 +27,7 @@ func WithKey[In any](key func(in In) (string, error)) Option {
 // WithOptionalKey runs a request without a key unprotected, instead of refusing it with
 // [ErrMissingKey].
 func WithOptionalKey() Option {
-	return optionFunc(func(c *config, _ *setup.Problems) { c.optionalKey = true })
+	return optionFunc(func(c *config) { c.optionalKey = true })
 }
 
 // WithFingerprint computes the fingerprint from what the function returns, encoded as canonical
@@ -72,7 +72,7 @@ func WithFingerprint[In any](fingerprint func(in In) (any, error)) Option {
 //
 // Say it if the handler decodes into maps, or with a decoder that folds no case.
 func WithExactNames() Option {
-	return optionFunc(func(c *config, _ *setup.Problems) { c.exactNames = true })
+	return optionFunc(func(c *config) { c.exactNames = true })
 }
 
 // WithTenant makes a tenant part of the scope of every key, and so of every [DerivedKey]. On an
@@ -118,9 +118,9 @@ func WithTenant[In any](tenant func(ctx context.Context, in In) (string, error))
 // is refused, and so is half a key. [Handler.Handle] evaluates the expression on the JSON of its
 // argument.
 func WithKeyPath(expression string) Option {
-	return optionFunc(func(c *config, p *setup.Problems) {
+	return optionFunc(func(c *config) {
 		c.keyPathSet = true
-		c.keyPath = compile(p, "WithKeyPath", expression)
+		c.keyPath = compile(&c.Problems, "WithKeyPath", expression)
 	})
 }
 
@@ -130,8 +130,8 @@ func WithKeyPath(expression string) Option {
 // missing, the request is refused with [ErrInvalidKey], because nothing tells then whether the key
 // belongs to it.
 func WithFingerprintPath(expression string) Option {
-	return optionFunc(func(c *config, p *setup.Problems) {
-		c.fingerprintPath = compile(p, "WithFingerprintPath", expression)
+	return optionFunc(func(c *config) {
+		c.fingerprintPath = compile(&c.Problems, "WithFingerprintPath", expression)
 	})
 }
 
@@ -149,9 +149,9 @@ func compile(p *setup.Problems, option, expression string) *jmespath.Expression 
 // A handler with another secret does not find earlier records, and every [DerivedKey] changes, as
 // with a new name in [WithOperation].
 func WithDigestKey(secret []byte) Option {
-	return optionFunc(func(c *config, p *setup.Problems) {
+	return optionFunc(func(c *config) {
 		c.digestKey = append([]byte(nil), secret...)
-		p.Addf(len(secret) < fingerprint.MinKeySize, "WithDigestKey: %d bytes are less than %d", len(secret),
+		c.Addf(len(secret) < fingerprint.MinKeySize, "WithDigestKey: %d bytes are less than %d", len(secret),
 			fingerprint.MinKeySize)
 	})
 }

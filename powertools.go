@@ -87,22 +87,22 @@ type Powertools struct {
 //     language could not read it, the record becomes UNKNOWN. It also becomes UNKNOWN after a
 //     [Terminal] error, which their readers would take for a result.
 func WithPowertools(p Powertools) Option {
-	return optionFunc(func(c *config, wrong *setup.Problems) {
+	return optionFunc(func(c *config) {
 		c.allCallers = p.AllCallers
 		codec, err := powertools.New(powertools.Language(p.Language), p.Hash)
-		wrong.Addf(err != nil, "%s: %v", optionPowertools, err)
-		prefix := p.prefix(wrong)
+		c.Addf(err != nil, "%s: %v", optionPowertools, err)
+		prefix := p.prefix(&c.Problems)
 		// Programs that do not call WithPowertools are 0.3 MB smaller, because nothing but this
 		// function value refers to the codecs, and the linker leaves them out.
-		c.shared = func(out reflect.Type, wrong *setup.Problems) sharedRecords {
-			checkShared(c, wrong)
+		c.shared = func(out reflect.Type) sharedRecords {
+			c.checkShared()
 			if err != nil {
 				return nil
 			}
 			for _, path := range []*jmespath.Expression{c.keyPath, c.fingerprintPath} {
 				if path != nil {
 					err := codec.Allow(path)
-					wrong.Addf(err != nil, "%s: %v", optionPowertools, err)
+					c.Addf(err != nil, "%s: %v", optionPowertools, err)
 				}
 			}
 			return newPowertoolsRecords(codec, prefix, out)
@@ -112,7 +112,7 @@ func WithPowertools(p Powertools) Option {
 
 // checkCallers asks for a choice where callers of an HTTP handler would share keys unasked. Without
 // a path the whole event is the key, and with it who calls.
-func (c *config) checkCallers(p *setup.Problems) {
+func (c *config) checkCallers() {
 	if c.shared == nil || c.allCallers || c.keyPath == nil {
 		return
 	}
@@ -121,7 +121,7 @@ func (c *config) checkCallers(p *setup.Problems) {
 		(strings.Contains(path, "authorizer") || strings.Contains(path, "identity")) {
 		return
 	}
-	p.Addf(true, "%s: keys of Powertools hold no caller, so that one caller can get the answer of another: let the path "+
+	c.Addf(true, "%s: keys of Powertools hold no caller, so that one caller can get the answer of another: let the path "+
 		"of WithKeyPath select who "+
 		"calls, such as requestContext.authorizer.principalId, or say with Powertools.AllCallers that all callers "+
 		"share keys", optionPowertools)
@@ -159,7 +159,7 @@ func (p Powertools) functionPrefix(function string) string {
 }
 
 // checkShared finds the options that contradict keys and fingerprints of another program.
-func checkShared(c *config, p *setup.Problems) {
+func (c *config) checkShared() {
 	const theirs = "keys and fingerprints are those of the other program"
 	for _, contradiction := range []struct {
 		given          bool
@@ -173,7 +173,7 @@ func checkShared(c *config, p *setup.Problems) {
 		{len(c.http.FingerprintHeaders) > 0, "WithHTTP: FingerprintHeaders", theirs},
 		{c.requireKeySet, "WithHTTP: RequireKey", "every method needs its key, or none does with WithOptionalKey"},
 	} {
-		p.Addf(contradiction.given, "%s and %s contradict each other: %s", optionPowertools, contradiction.option,
+		c.Addf(contradiction.given, "%s and %s contradict each other: %s", optionPowertools, contradiction.option,
 			contradiction.reason)
 	}
 }

@@ -24,17 +24,16 @@ import (
 // wrap is Wrap without its types. The handler is nil if the user gave none.
 func wrap(handler func(ctx context.Context, in any) (any, error), t types, s store.Store, opts []Option) *wrapped {
 	c := newConfig(s, opts, t.out)
-	problems := &c.problems
-	problems.Addf(handler == nil, "Wrap: the handler is nil")
-	c.checkFunctions(t, problems)
+	c.Addf(handler == nil, "Wrap: the handler is nil")
+	c.checkFunctions(t)
 	w := &wrapped{
 		handler: handler, resolver: c.resolver, out: t.out, records: c.records, observe: c.observe, trace: c.trace,
 		disabled: c.disabled,
 	}
-	w.shape, w.keeps = shapeOf(c, t.in, t.out, problems)
+	w.shape, w.keeps = c.shapeOf(t.in, t.out)
 	w.trigger = triggerOf(w.shape, t.in)
 	w.settings = settingsOf(c)
-	problems.Panic()
+	c.Panic()
 	return w
 }
 
@@ -61,32 +60,31 @@ func newConfig(records store.Store, opts []Option, out reflect.Type) *config {
 		given:     map[string]reflect.Type{},
 	}
 	c.marker = marker
-	p := &c.problems
-	p.Addf(setup.IsNil(records), "Wrap: the store is nil")
+	c.Addf(setup.IsNil(records), "Wrap: the store is nil")
 	for i, opt := range opts {
 		if setup.IsNil(opt) {
-			p.Addf(true, "Wrap: option %d is nil", i+1)
+			c.Addf(true, "Wrap: option %d is nil", i+1)
 			continue
 		}
-		opt.apply(c, p)
+		opt.apply(c)
 	}
 	if !c.disabledSet {
-		c.disabled = disabledByEnvironment(p)
+		c.disabled = disabledByEnvironment(&c.Problems)
 	}
-	c.checkContradictions(p)
+	c.checkContradictions()
 	if c.shared != nil {
-		c.records = c.shared(out, p)
+		c.records = c.shared(out)
 	}
 	return c
 }
 
 // checkContradictions finds options that contradict each other.
-func (c *config) checkContradictions(p *setup.Problems) {
-	p.Addf(c.key != nil && c.keyPathSet,
+func (c *config) checkContradictions() {
+	c.Addf(c.key != nil && c.keyPathSet,
 		"WithKey and WithKeyPath contradict each other: a handler has one key")
-	p.Addf(c.fingerprint != nil && c.fingerprintPath != nil,
+	c.Addf(c.fingerprint != nil && c.fingerprintPath != nil,
 		"WithFingerprint and WithFingerprintPath contradict each other: a handler has one fingerprint")
-	p.Addf(c.effects == Repeatable && c.resolver != nil,
+	c.Addf(c.effects == Repeatable && c.resolver != nil,
 		"WithEffects(Repeatable) contradicts WithResolver: what may be repeated is executed again after a crash")
 }
 
@@ -112,10 +110,10 @@ func typesOf[In, Out any]() types {
 }
 
 // checkFunctions finds functions of options that have other types than the handler needs.
-func (c *config) checkFunctions(t types, p *setup.Problems) {
+func (c *config) checkFunctions(t types) {
 	for _, needed := range t.functions {
 		if given := c.given[needed.option]; given != nil && given != needed.is {
-			p.Addf(true, "%s: the function is a %v, the handler needs a %v", needed.option, given, needed.is)
+			c.Addf(true, "%s: the function is a %v, the handler needs a %v", needed.option, given, needed.is)
 		}
 	}
 }
@@ -163,16 +161,16 @@ func settingsOf(c *config) *protocol.Settings {
 // shapeOf returns the shape of a handler, which follows from its types, and keeps, which reports
 // whether a result is to be stored (nil means always). If no option names the operation, shapeOf
 // sets the default, where there is one.
-func shapeOf(c *config, in, out reflect.Type, p *setup.Problems) (_ shape, keeps func(out any) bool) {
+func (c *config) shapeOf(in, out reflect.Type) (_ shape, keeps func(out any) bool) {
 	reader := reflect.TypeFor[io.Reader]()
 	if out.Implements(reader) || reflect.PointerTo(out).Implements(reader) {
-		p.Addf(true, "Wrap: the response %v is a stream, which cannot be stored and replayed: return the whole response, "+
+		c.Addf(true, "Wrap: the response %v is a stream, which cannot be stored and replayed: return the whole response, "+
 			"and leave the invoke mode of a function URL at BUFFERED", out)
 		return nil, nil
 	}
 	for _, problem := range []string{queue.Problem(in), gateway.OfTwo(in, out)} {
 		if problem != "" {
-			p.Addf(true, "Wrap: %s", problem)
+			c.Addf(true, "Wrap: %s", problem)
 			return nil, nil
 		}
 	}
@@ -182,11 +180,11 @@ func shapeOf(c *config, in, out reflect.Type, p *setup.Problems) (_ shape, keeps
 	}
 	family, isHTTP := gateway.FamilyOf(in, out, headers...)
 	if (isHTTP || c.shared != nil) && !c.operationSet {
-		c.operation = defaultOperation(p)
+		c.operation = defaultOperation(&c.Problems)
 	}
 	if isHTTP {
-		c.checkHTTP(p)
-		c.checkCallers(p)
+		c.checkHTTP()
+		c.checkCallers()
 		s := &httpShape{
 			keys: keysOf(c, in), out: out, http: c.http, gateway: family, now: c.now,
 			routes: &gateway.Routes{Name: c.http.Route},
@@ -196,31 +194,31 @@ func shapeOf(c *config, in, out reflect.Type, p *setup.Problems) (_ shape, keeps
 		}
 		return s, s.keeps
 	}
-	return plainShapeOf(c, in, out, p), c.storeIf
+	return c.plainShapeOf(in, out), c.storeIf
 }
 
 // plainShapeOf returns the shape of a handler that is no HTTP handler.
-func plainShapeOf(c *config, in, out reflect.Type, p *setup.Problems) *plainShape {
+func (c *config) plainShapeOf(in, out reflect.Type) *plainShape {
 	problem := jsonform.Problem(out)
-	p.Addf(problem != "", "Wrap: %s", problem)
-	p.Addf(!c.operationSet && c.shared == nil, "WithOperation: a handler of %v must name its operation", in)
+	c.Addf(problem != "", "Wrap: %s", problem)
+	c.Addf(!c.operationSet && c.shared == nil, "WithOperation: a handler of %v must name its operation", in)
 	if own := queue.Key(in); own != nil && c.key == nil && !c.keyPathSet {
 		if c.shared == nil {
 			c.key = own
 		} else {
-			p.Addf(true, "WithKey or WithKeyPath: with WithPowertools the whole %v would be the key, and it differs in "+
+			c.Addf(true, "WithKey or WithKeyPath: with WithPowertools the whole %v would be the key, and it differs in "+
 				"each delivery", in)
 		}
 	}
-	p.Addf(c.key == nil && !c.keyPathSet && c.shared == nil,
+	c.Addf(c.key == nil && !c.keyPathSet && c.shared == nil,
 		"WithKey or WithKeyPath: a handler of %v with response %v has no key of its own: %s", in, out, gateway.Supported)
-	p.Addf(c.storeIf == nil && gateway.HasStatus(out),
+	c.Addf(c.storeIf == nil && gateway.HasStatus(out),
 		"WithStoreIf: %v has a status, but with %v it belongs to no HTTP handler known here: say which statuses are "+
 			"stored, or server errors are replayed", out, in)
-	p.Addf(c.httpSet, "WithHTTP: a handler of %v with response %v is no HTTP handler: %s", in, out, gateway.Supported)
+	c.Addf(c.httpSet, "WithHTTP: a handler of %v with response %v is no HTTP handler: %s", in, out, gateway.Supported)
 	s := &plainShape{keys: keysOf(c, in), out: out}
 	if c.shared == nil && !s.keys.selectsFingerprint {
-		s.payload = payloadOf(in, c.exactNames, p)
+		s.payload = payloadOf(in, c.exactNames, &c.Problems)
 	}
 	return s
 }
