@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"iter"
 	"log/slog"
 	"maps"
 	"slices"
@@ -41,9 +40,7 @@ func TestNoErrorProblemOrLogRepeatsThePayload(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			failed := 0
-			for place, payload := range h.spoiled() {
-				failed += overhear(t, h, place, payload)
-			}
+			h.spoil(func(place string, payload []byte) { failed += overhear(t, h, place, payload) })
 			require.NotZero(t, failed, "some of these payloads fail")
 		})
 	}
@@ -371,38 +368,33 @@ func (*crafted) UnmarshalJSON(text []byte) error {
 	}
 }
 
-// spoiled puts the secret into every place of the events.
-func (h listener) spoiled() iter.Seq2[string, []byte] {
-	return func(yield func(string, []byte) bool) {
-		for _, event := range h.events {
-			var root any
-			if err := json.Unmarshal([]byte(event), &root); err != nil {
-				panic(err)
-			}
-			write := func(place string) bool {
-				text := []byte(textOf(root))
-				if !strings.HasSuffix(place, " as "+secret) && !strings.HasSuffix(place, "renamed") {
-					return yield(place, text)
-				}
-				if at := bytes.Index(text, []byte(secret)); at >= 0 &&
-					(!yield(place+", cut off", text[:at+len(secret)]) ||
-						!yield(place+", cut in", text[:at+len(secret)/2])) {
-					return false
-				}
-				return yield(place, text) && yield(place+", and more", append(text, secret...)) &&
-					yield(place+", spoiled", bytes.Replace(text, []byte(secret), []byte(secret+"\x01"+secret), 1))
-			}
-			if !everyPlace("", root, func(v any) { root = v }, write) {
+// spoil puts the secret into every place of the events, and hands out what comes of it.
+func (h listener) spoil(deliver func(place string, payload []byte)) {
+	for _, event := range h.events {
+		var root any
+		if err := json.Unmarshal([]byte(event), &root); err != nil {
+			panic(err)
+		}
+		everyPlace("", root, func(v any) { root = v }, func(place string) {
+			text := []byte(textOf(root))
+			deliver(place, text)
+			if !strings.HasSuffix(place, " as "+secret) && !strings.HasSuffix(place, "renamed") {
 				return
 			}
-		}
+			if at := bytes.Index(text, []byte(secret)); at >= 0 {
+				deliver(place+", cut off", text[:at+len(secret)])
+				deliver(place+", cut in", text[:at+len(secret)/2])
+			}
+			deliver(place+", and more", slices.Concat(text, []byte(secret)))
+			deliver(place+", spoiled", bytes.Replace(text, []byte(secret), []byte(secret+"\x01"+secret), 1))
+		})
 	}
 }
 
 // everyPlace replaces a value, and everything in it, by something that has the secret, each time
 // calls write, and puts it back. Of a text that is JSON, or the base64 of JSON, it does the same
 // inside.
-func everyPlace(place string, v any, set func(any), write func(place string) bool) bool {
+func everyPlace(place string, v any, set func(any), write func(place string)) {
 	defer set(v)
 	for _, other := range []any{
 		secret, json.Number(secret), json.Number("-" + secret + ".5e-3"),
@@ -413,40 +405,30 @@ func everyPlace(place string, v any, set func(any), write func(place string) boo
 		" " + secret + ` "`, "2026-01-01T" + secret, true,
 	} {
 		set(other)
-		if !write(fmt.Sprintf("%s as %v", place, other)) {
-			return false
-		}
+		write(fmt.Sprintf("%s as %v", place, other))
 	}
 	set(v)
 	switch v := v.(type) {
 	case map[string]any:
 		for _, name := range slices.Sorted(maps.Keys(v)) {
 			member := v[name]
-			if !everyPlace(place+"."+name, member, func(m any) { v[name] = m }, write) {
-				return false
-			}
+			everyPlace(place+"."+name, member, func(m any) { v[name] = m }, write)
 			delete(v, name)
 			v[secret] = member
-			goOn := write(place + "." + name + ", renamed")
+			write(place + "." + name + ", renamed")
 			delete(v, secret)
 			v[name] = member
-			if !goOn {
-				return false
-			}
 		}
 	case []any:
 		for i, element := range v {
-			if !everyPlace(place+"."+strconv.Itoa(i), element, func(e any) { v[i] = e }, write) {
-				return false
-			}
+			everyPlace(place+"."+strconv.Itoa(i), element, func(e any) { v[i] = e }, write)
 		}
 	case string:
-		return inText(place, v, set, write)
+		inText(place, v, set, write)
 	}
-	return true
 }
 
-func inText(place, text string, set func(any), write func(place string) bool) bool {
+func inText(place, text string, set func(any), write func(place string)) {
 	var inner any
 	inBase64 := func(s string) any { return base64.StdEncoding.EncodeToString([]byte(s)) }
 	put := func(s string) any { return s }
@@ -454,14 +436,12 @@ func inText(place, text string, set func(any), write func(place string) bool) bo
 		text, put = string(decoded), inBase64
 	}
 	if !strings.HasPrefix(text, "{") || json.Unmarshal([]byte(text), &inner) != nil {
-		return true
+		return
 	}
-	return everyPlace(place+"(JSON)", inner, func(v any) { inner = v }, func(place string) bool {
+	everyPlace(place+"(JSON)", inner, func(v any) { inner = v }, func(place string) {
 		set(put(textOf(inner)))
-		if !write(place) {
-			return false
-		}
+		write(place)
 		set(put(textOf(inner) + secret))
-		return write(place + ", and more")
+		write(place + ", and more")
 	})
 }
