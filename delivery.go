@@ -244,8 +244,15 @@ func (d *delivery) failure(kind error, reason string, err error) *Error {
 	}
 }
 
-// refuse answers with an error.
-func (d *delivery) refuse(err error) { d.outcome, d.refused = outcomeOf(err), err }
+// refuse answers with an error: the handler was kept from running, or it ran and was superseded.
+// Only the error itself tells the outcome, and not those that it wraps: the function of a user may
+// have failed with an error that came from another handler.
+func (d *delivery) refuse(err error) {
+	d.outcome, d.refused = report.Refused, err
+	if e, is := err.(*Error); is { //nolint:errorlint // see above
+		d.outcome = cmp.Or(kinds[e.Kind].outcome, report.Refused)
+	}
+}
 
 // bytes returns the answer in its wire form.
 func (d *delivery) bytes() ([]byte, error) {

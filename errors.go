@@ -1,7 +1,6 @@
 package idempotent
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"reflect"
@@ -305,17 +304,6 @@ const (
 	sourceHeader = "header " // and its name
 	sourceEvent  = "the event"
 )
-
-// outcomeOf returns the outcome for an error that answers a delivery: the handler was kept from
-// running, or it ran and was superseded. It asks only the error itself, not the errors that it
-// wraps: the function of a user may have failed with an error that came from another handler.
-func outcomeOf(err error) report.Outcome {
-	e, ok := err.(*Error) //nolint:errorlint // see above
-	if !ok {
-		return report.Refused
-	}
-	return cmp.Or(kinds[e.Kind].outcome, report.Refused)
-}
 
 // elemOf returns the type behind a pointer.
 func elemOf(t reflect.Type) reflect.Type {

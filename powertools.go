@@ -105,7 +105,12 @@ func WithPowertools(p Powertools) Option {
 					c.Addf(err != nil, "%s: %v", optionPowertools, err)
 				}
 			}
-			return newPowertoolsRecords(codec, prefix, out)
+			r := &powertoolsRecords{codec: codec, prefix: prefix, out: out}
+			if out.Kind() == reflect.String {
+				r.codec = codec.StringResults()
+				r.rawText = strings.HasPrefix(string(codec.Language()), string(powertools.Java))
+			}
+			return r
 		}
 	})
 }
@@ -189,16 +194,6 @@ type powertoolsRecords struct {
 }
 
 func (r *powertoolsRecords) name() string { return r.prefix }
-
-// newPowertoolsRecords returns the records of a handler whose results have the type out.
-func newPowertoolsRecords(codec *powertools.Codec, prefix string, out reflect.Type) *powertoolsRecords {
-	r := &powertoolsRecords{codec: codec, prefix: prefix, out: out}
-	if out.Kind() == reflect.String {
-		r.codec = codec.StringResults()
-		r.rawText = strings.HasPrefix(string(codec.Language()), string(powertools.Java))
-	}
-	return r
-}
 
 func (r *powertoolsRecords) key(selection []byte, whole bool) (string, error) {
 	if whole && r.codec.Missing(selection) {

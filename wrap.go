@@ -25,7 +25,11 @@ import (
 func wrap(handler func(ctx context.Context, in any) (any, error), t types, s store.Store, opts []Option) *wrapped {
 	c := newConfig(s, opts, t.out)
 	c.Addf(handler == nil, "Wrap: the handler is nil")
-	c.checkFunctions(t)
+	for _, needed := range t.functions {
+		if given := c.given[needed.option]; given != nil && given != needed.is {
+			c.Addf(true, "%s: the function is a %v, the handler needs a %v", needed.option, given, needed.is)
+		}
+	}
 	w := &wrapped{
 		handler: handler, resolver: c.resolver, out: t.out, records: c.records, observe: c.observe, trace: c.trace,
 		disabled: c.disabled,
@@ -71,21 +75,16 @@ func newConfig(records store.Store, opts []Option, out reflect.Type) *config {
 	if !c.disabledSet {
 		c.disabled = disabledByEnvironment(&c.Problems)
 	}
-	c.checkContradictions()
-	if c.shared != nil {
-		c.records = c.shared(out)
-	}
-	return c
-}
-
-// checkContradictions finds options that contradict each other.
-func (c *config) checkContradictions() {
 	c.Addf(c.key != nil && c.keyPathSet,
 		"WithKey and WithKeyPath contradict each other: a handler has one key")
 	c.Addf(c.fingerprint != nil && c.fingerprintPath != nil,
 		"WithFingerprint and WithFingerprintPath contradict each other: a handler has one fingerprint")
 	c.Addf(c.effects == Repeatable && c.resolver != nil,
 		"WithEffects(Repeatable) contradicts WithResolver: what may be repeated is executed again after a crash")
+	if c.shared != nil {
+		c.records = c.shared(out)
+	}
+	return c
 }
 
 // types are those of a handler, and those that the functions of its options must have.
@@ -107,15 +106,6 @@ func typesOf[In, Out any]() types {
 		{"WithStoreIf", reflect.TypeFor[func(Out) bool]()},
 		{"WithResolver", reflect.TypeFor[func(context.Context, Execution, In) (Resolution[Out], error)]()},
 	}}
-}
-
-// checkFunctions finds functions of options that have other types than the handler needs.
-func (c *config) checkFunctions(t types) {
-	for _, needed := range t.functions {
-		if given := c.given[needed.option]; given != nil && given != needed.is {
-			c.Addf(true, "%s: the function is a %v, the handler needs a %v", needed.option, given, needed.is)
-		}
-	}
 }
 
 // keysOf returns what finds the key, the fingerprint and the tenant of an event.

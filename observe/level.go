@@ -2,7 +2,6 @@ package observe
 
 import (
 	"log/slog"
-	"slices"
 
 	"github.com/go-idempotent/idempotent/report"
 )
@@ -32,17 +31,6 @@ func levelOfRecord(p *report.BatchProblem) slog.Level {
 		return slog.LevelWarn
 	}
 }
-
-func levelOfMessage(outcome string) slog.Level {
-	return errorIf(slices.Contains([]string{"given up", "unmarked", "uncounted"}, outcome), slog.LevelWarn)
-}
-
-func levelOfReconciled(o report.ReconcileOutcome) slog.Level {
-	return errorIf(o == report.ReconcileGivenUp || o == "", slog.LevelWarn)
-}
-
-// levelOfInvocation is that of the record about a whole invocation.
-func levelOfInvocation(err error) slog.Level { return errorIf(err != nil, slog.LevelInfo) }
 
 func errorIf(is bool, otherwise slog.Level) slog.Level {
 	if is {

@@ -100,7 +100,7 @@ func BatchSlog(logger *slog.Logger) func(context.Context, report.Batch) {
 				slog.String("source", b.Source))
 		}
 		if b.Records > 0 || b.Err != nil {
-			whole.log(ctx, logger, levelOfInvocation(b.Err), "batch", &b)
+			whole.log(ctx, logger, errorIf(b.Err != nil, slog.LevelInfo), "batch", &b)
 		}
 	}
 }
@@ -126,10 +126,12 @@ func RelaySlog(logger *slog.Logger) func(context.Context, report.Relay) {
 	return func(ctx context.Context, r report.Relay) {
 		about := []slog.Attr{slog.String("outbox", r.Table), slog.String("source", r.Source)}
 		for i := range r.Problems {
-			single.log(ctx, logger, levelOfMessage(r.Problems[i].Outcome), "outbox message", &r.Problems[i], about...)
+			p := &r.Problems[i]
+			lost := slices.Contains([]string{"given up", "unmarked", "uncounted"}, p.Outcome)
+			single.log(ctx, logger, errorIf(lost, slog.LevelWarn), "outbox message", p, about...)
 		}
 		if whole.says(&r) {
-			whole.log(ctx, logger, levelOfInvocation(r.Err), "outbox", &r)
+			whole.log(ctx, logger, errorIf(r.Err != nil, slog.LevelInfo), "outbox", &r)
 		}
 	}
 }
@@ -152,10 +154,10 @@ func ReconcileSlog(logger *slog.Logger) func(context.Context, report.Reconciled)
 	return func(ctx context.Context, r report.Reconciled) {
 		for i := range r.Problems {
 			p := &r.Problems[i]
-			single.log(ctx, logger, levelOfReconciled(p.Outcome), "reconcile record",
-				p, slog.String("operation", r.Operation))
+			level := errorIf(p.Outcome == report.ReconcileGivenUp || p.Outcome == "", slog.LevelWarn)
+			single.log(ctx, logger, level, "reconcile record", p, slog.String("operation", r.Operation))
 		}
-		level := levelOfInvocation(r.Err)
+		level := errorIf(r.Err != nil, slog.LevelInfo)
 		if !whole.says(&r) {
 			level = slog.LevelDebug
 		}

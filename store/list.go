@@ -163,14 +163,14 @@ const attentionShards = 10
 func AttentionOf(key string) string {
 	h := fnv.New32a()
 	_, _ = h.Write([]byte(key)) // never fails
-	return attentionShard(operationOf(key), int(h.Sum32()%attentionShards))
+	return attentionShard(Record{Key: key}.Operation(), int(h.Sum32()%attentionShards))
 }
 
 // GivenUpOf returns the attention of a record with this key that is given up: a reconciliation has
 // asked about it without an answer so often that it does so no more. A person has to settle it.
-func GivenUpOf(key string) string { return givenUp(operationOf(key)) }
+func GivenUpOf(key string) string { return Record{Key: key}.Operation() + givenUp }
 
-func givenUp(operation string) string { return operation + "#given-up" }
+const givenUp = "#given-up"
 
 // GivenUp reports whether no reconciliation asks about the record any more.
 func (r Record) GivenUp() bool { return r.Attention != "" && r.Attention == GivenUpOf(r.Key) }
@@ -182,7 +182,7 @@ func AttentionsOf(operation string) (open []string, done string) {
 	for n := range open {
 		open[n] = attentionShard(operation, n)
 	}
-	return open, givenUp(operation)
+	return open, operation + givenUp
 }
 
 func attentionShard(operation string, shard int) string { return operation + "#" + strconv.Itoa(shard) }

@@ -151,9 +151,7 @@ type Record struct {
 
 // Operation returns the name of the wrapped handler, which the record key begins with; of a key
 // that AWS Powertools made, its prefix. It is empty if the key names none.
-func (r Record) Operation() string { return operationOf(r.Key) }
-
-func operationOf(key string) string { return key[:max(strings.LastIndexByte(key, '#'), 0)] }
+func (r Record) Operation() string { return r.Key[:max(strings.LastIndexByte(r.Key, '#'), 0)] }
 
 // Seal returns the text that a completion by owner with this result stores in [Record.Seal]: the
 // owner, a dot, and the unpadded base64url of the result's SHA-256. It decides whether a completion

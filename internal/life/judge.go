@@ -321,12 +321,14 @@ func (c Claimant) Same(held store.Record) bool {
 }
 
 func (c Claimant) differs(held store.Record) (Judgement, bool) {
+	theirs, _ := fingerprint.VersionOf(held.Fingerprint)
+	ours, _ := fingerprint.VersionOf(c.Fingerprint)
 	switch {
 	case c.Fingerprint == "" || held.Fingerprint == c.Fingerprint:
 		return Judgement{}, false
 	case held.Fingerprint == "":
 		return unreadable("it has no fingerprint: another program wrote it, or a handler that had none"), true
-	case !sameVersion(held.Fingerprint, c.Fingerprint):
+	case theirs != ours:
 		return unreadable("its fingerprint has an algorithm version that this handler does not compute"), true
 	default:
 		return Judgement{Verdict: Mismatch}, true
@@ -342,12 +344,4 @@ func later(a, b time.Time) time.Time {
 		return b
 	}
 	return a
-}
-
-// sameVersion reports whether one algorithm made two fingerprints, as far as this build knows
-// algorithms.
-func sameVersion(one, other string) bool {
-	first, _ := fingerprint.VersionOf(one)
-	second, _ := fingerprint.VersionOf(other)
-	return first == second
 }

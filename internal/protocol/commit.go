@@ -20,16 +20,7 @@ import (
 // Commit completes the record with an answer and applies writes with it. It implements
 // [execution.Commits].
 func (all *commits) Commit(ctx context.Context, answer any, writes store.Writes, unfit error) error {
-	under, _ := execution.From(ctx)
-	switch {
-	case unfit != nil:
-		return all.claim.told(&execution.Fault{Kind: execution.ErrCommitRefused, Err: unfit})
-	case under.Step != "":
-		return all.claim.told(commitRefused("it begins inside of a step, which would run again"))
-	case all.resolving.Load():
-		return all.claim.told(commitRefused("a resolver asks what has happened, and commits nothing"))
-	}
-	before, refused := all.begin()
+	before, refused := all.begin(ctx, unfit)
 	if refused != nil {
 		return all.claim.told(refused)
 	}

@@ -335,10 +335,17 @@ type commits struct {
 }
 
 // begin lets the handler commit, and tells how many commits were tried before; or it says why not.
-func (c *commits) begin() (before int, refused *execution.Fault) {
+func (c *commits) begin(ctx context.Context, unfit error) (before int, refused *execution.Fault) {
+	inside, _ := execution.From(ctx)
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	switch {
+	case unfit != nil:
+		return 0, &execution.Fault{Kind: execution.ErrCommitRefused, Err: unfit}
+	case inside.Step != "":
+		return 0, commitRefused("it begins inside of a step, which would run again")
+	case c.resolving.Load():
+		return 0, commitRefused("a resolver asks what has happened, and commits nothing")
 	case c.over:
 		return 0, commitRefused("the handler has returned")
 	case c.under != nil:
