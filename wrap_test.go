@@ -26,6 +26,15 @@ func TestEveryConfigurationProblemNamesOptionAndValue(t *testing.T) {
 	assert.Contains(t, text(func() { idempotent.Wrap(plain, nil) }), "store is nil")
 	assert.Contains(t, text(func() { idempotent.Wrap(plain, (*memory.Store)(nil)) }), "store is nil")
 	assert.Contains(t, text(func() { idempotent.Wrap[order, receipt](nil, memory.New()) }), "handler is nil")
+	resolver := idempotent.WithResolver(func(context.Context, idempotent.Execution, order) (
+		idempotent.Resolution[receipt], error,
+	) {
+		return idempotent.StillUnknown[receipt](), nil
+	})
+	assert.Contains(t, text(func() {
+		idempotent.Wrap(plain, memory.New(), append(keyed[order]("k"), resolver,
+			idempotent.WithEffects(idempotent.Repeatable))...)
+	}), "WithEffects(Repeatable) contradicts WithResolver")
 	noTenant := func(context.Context, string) (string, error) { return "", nil }
 	for _, tc := range []struct {
 		opt  idempotent.Option
@@ -61,7 +70,9 @@ func TestEveryConfigurationProblemNamesOptionAndValue(t *testing.T) {
 			idempotent.WithTiming(idempotent.Timing{Margin: time.Second, Lease: 2 * time.Second}),
 			[]string{"Margin 1s", "Lease 2s"},
 		},
-		{idempotent.WithEffects(7), []string{"WithEffects", "7"}},
+		{idempotent.WithWait(-time.Second), []string{"WithWait: -1s is less than 0s"}},
+		{idempotent.WithEffects(-1), []string{"WithEffects", "-1"}},
+		{idempotent.WithEffects(3), []string{"WithEffects", "3"}},
 		{idempotent.WithHTTP(idempotent.HTTP{}), []string{"WithHTTP", "order", "receipt"}},
 	} {
 		said := text(func() { idempotent.Wrap(plain, memory.New(), append(keyed[order]("k"), tc.opt)...) })

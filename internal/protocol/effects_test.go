@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
 
 	"github.com/go-idempotent/idempotent"
 	"github.com/go-idempotent/idempotent/internal/dev/calls"
@@ -71,28 +70,6 @@ func TestALaterWordAboutEffectsReplacesAnEarlierOne(t *testing.T) {
 		opts: []idempotent.Option{unrepeatable(), idempotent.WithEffects(idempotent.Repeatable)},
 		do:   fails(errCard), err: errCard, runs: 1,
 	}.deliver(t, "it may be repeated")
-}
-
-func TestEffectsThatContradictOtherOptionsAreRefused(t *testing.T) {
-	t.Parallel()
-	resolver := resolves(idempotent.StillUnknown[receipt](), nil)
-	for name, opts := range map[string][]idempotent.Option{
-		"a resolver":   {idempotent.WithEffects(idempotent.Repeatable), resolver},
-		"below all":    {idempotent.WithEffects(-1)},
-		"no such ones": {idempotent.WithEffects(3)},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			defer func() {
-				problem, ok := recover().(*idempotent.ConfigError)
-				require.True(t, ok)
-				assert.Contains(t, problem.Error(), "WithEffects")
-			}()
-			newShop(t, opts...)
-		})
-	}
-	newShop(t, unrepeatable(), resolver)
-	newShop(t, idempotent.WithEffects(idempotent.Cautious), resolver)
 }
 
 // busy is a store that answers claims by a conflict with a transaction, as often as it is told, and

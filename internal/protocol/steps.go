@@ -274,14 +274,12 @@ func (s *steps) close() {
 // resumable reports whether the steps tell all that the execution did, as [store.Record.Resumable]
 // does.
 func (k *stepsKnown) resumable() bool {
-	kept := k.held
-	if len(k.idle) > 0 {
-		kept = maps.Clone(kept)
-		for name := range k.idle {
-			delete(kept, name)
+	for name, s := range k.held {
+		if s.Kind == store.StepStarted && !k.idle[name] {
+			return false
 		}
 	}
-	return len(k.held) > 0 && !k.lost && (len(kept) == 0 || store.Record{Steps: kept}.Resumable())
+	return len(k.held) > 0 && !k.lost
 }
 
 // left is what the next execution gets of the steps.

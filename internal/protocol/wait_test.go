@@ -208,12 +208,6 @@ func TestWaiterThatIsCancelledStopsAtOnce(t *testing.T) {
 	})
 }
 
-func TestNegativeWaitIsRefusedWhenWrapping(t *testing.T) {
-	assert.PanicsWithError(t, "idempotent: configuration: WithWait: -1s is less than 0s", func() {
-		newShop(t, idempotent.WithWait(-time.Second))
-	})
-}
-
 // The network hands the store the first claim that was refused once more, some time after it.
 func TestAClaimThatComesToLifeLateIsNotOursAnyMore(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
