@@ -321,18 +321,17 @@ func (c Claimant) Same(held store.Record) bool {
 }
 
 func (c Claimant) differs(held store.Record) (Judgement, bool) {
-	theirs, _ := fingerprint.VersionOf(held.Fingerprint)
-	ours, _ := fingerprint.VersionOf(c.Fingerprint)
 	switch {
 	case c.Fingerprint == "" || held.Fingerprint == c.Fingerprint:
 		return Judgement{}, false
 	case held.Fingerprint == "":
 		return unreadable("it has no fingerprint: another program wrote it, or a handler that had none"), true
-	case theirs != ours:
-		return unreadable("its fingerprint has an algorithm version that this handler does not compute"), true
-	default:
-		return Judgement{Verdict: Mismatch}, true
 	}
+	theirs, _ := fingerprint.VersionOf(held.Fingerprint)
+	if ours, _ := fingerprint.VersionOf(c.Fingerprint); theirs != ours {
+		return unreadable("its fingerprint has an algorithm version that this handler does not compute"), true
+	}
+	return Judgement{Verdict: Mismatch}, true
 }
 
 const reasonStatus = "its status is none of INPROGRESS, COMPLETED, UNKNOWN"
