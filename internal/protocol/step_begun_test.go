@@ -238,7 +238,7 @@ func TestStepsOfAnUnprotectedExecutionJustRun(t *testing.T) {
 // does not wait for it.
 func TestATakeoverSeesTheLastStepOfAStaleOwner(t *testing.T) {
 	for _, policy := range []idempotent.Effects{idempotent.Cautious, idempotent.Unrepeatable} {
-		for _, fault := range []calls.Fault{calls.Pass, calls.LoseReply} {
+		for name, fault := range map[string]calls.Fault{"pass": calls.Pass, "lose the reply": calls.LoseReply} {
 			takeovers := 0
 			deliveryCase{
 				opts: []idempotent.Option{idempotent.WithEffects(policy)}, put: crashedWith(2, "", "zeroth"),
@@ -260,11 +260,11 @@ func TestATakeoverSeesTheLastStepOfAStaleOwner(t *testing.T) {
 				},
 				do: inTwoSteps(nil), runs: 1, done: map[string]int{"second": 1}, left: store.StatusCompleted,
 				then: func(s *shop, _ error) {
-					once := policy == idempotent.Cautious && fault == calls.Pass // no mark is open
+					once := policy == idempotent.Cautious && name == "pass" // no mark is open
 					assert.Equal(s.t, once, takeovers == 1)
 					assert.Equal(s.t, []string{"zeroth"}, s.event().OrphanSteps)
 				},
-			}.deliver(t, fmt.Sprint(policy, fault))
+			}.deliver(t, fmt.Sprint(policy, " ", name))
 		}
 	}
 }
