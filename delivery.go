@@ -291,10 +291,16 @@ func (d *delivery) value() (any, error) {
 }
 
 // marked returns the error of the handler for an outer execution, which may return it: with its
-// marks, and, if the record became UNKNOWN, as uncertain.
+// marks, and, if the record became UNKNOWN, as uncertain. Package batch acknowledges what is final,
+// and a failure that could not be stored is not: it is executed again.
 func (d *delivery) marked() error {
-	if d.protocol.Report.Settlement == report.Unknown {
+	switch d.protocol.Report.Settlement { //nolint:exhaustive // the others keep the marks
+	case report.Unknown:
 		return Uncertain(d.answer.err)
+	case report.NotSettled, report.Elsewhere:
+		if d.protocol.Unwanted && execution.MarkOf(d.answer.err) == execution.Terminal {
+			return execution.Stripped(d.answer.err)
+		}
 	}
 	return d.answer.err
 }

@@ -16,8 +16,8 @@
 //
 //   - A record whose handler returns, and one that is replayed, is acknowledged: it does not come
 //     again.
-//   - A final failure, see [idempotent.Terminal], is acknowledged, too: no repetition changes it.
-//     Config.Terminal gets it first.
+//   - A final failure, see [idempotent.Terminal], is acknowledged, too, once it is stored: no
+//     repetition changes it. Config.Terminal gets it first.
 //   - Poison is a record that no repetition of the handler can help: its key is missing, or was
 //     used for another record, its body does not decode, its outcome is unknown until somebody
 //     settles it, or its stored record cannot be read. It fails, unless Config.Poison takes it.

@@ -11,8 +11,10 @@ import (
 
 	"github.com/go-idempotent/idempotent"
 	"github.com/go-idempotent/idempotent/batch"
+	"github.com/go-idempotent/idempotent/internal/dev/calls"
 	"github.com/go-idempotent/idempotent/memory"
 	"github.com/go-idempotent/idempotent/report"
+	"github.com/go-idempotent/idempotent/store"
 )
 
 func TestAFinalFailureIsAcknowledged(t *testing.T) {
@@ -31,6 +33,45 @@ func TestAFinalFailureIsAcknowledged(t *testing.T) {
 		q.recover("a")
 	}
 	require.Equal(t, []string{"b"}, q.list())
+}
+
+// A final failure is one that every delivery gets: what the store could not keep is executed again.
+func TestAFinalFailureThatIsNotStoredComesAgain(t *testing.T) {
+	t.Parallel()
+	for name, outage := range map[string]func(calls.Call) bool{
+		"nor is that it is lost":    func(c calls.Call) bool { return c.Op == calls.Swap },
+		"but it is that it is lost": func(c calls.Call) bool { return c.Next.Status == store.StatusCompleted },
+	} {
+		down := true
+		records := calls.NewFaulty(memory.New(), func(c calls.Call) calls.Fault {
+			if down && outage(c) {
+				return calls.Deny
+			}
+			return calls.Pass
+		})
+		handler := idempotent.Wrap(func(context.Context, events.SQSMessage) (string, error) {
+			return "", idempotent.Terminal(errDeclined)
+		}, records, operation())
+		var told report.Batch
+		function := batch.SQS(handler, queueConfig{
+			Terminal: func(context.Context, events.SQSMessage, error) error {
+				require.False(t, down, "the failure is stored")
+				return nil
+			},
+			Observers: []func(context.Context, report.Batch){func(_ context.Context, r report.Batch) { told = r }},
+		})
+		answer, err := function(t.Context(), messages("a"))
+		require.NoError(t, err, name)
+		require.Len(t, answer.BatchItemFailures, 1, name)
+		require.Equal(t, 1, told.Failed, name)
+		require.EqualError(t, told.Problems[0].Err, errDeclined.Error(), name)
+
+		down = false
+		answer, err = function(t.Context(), messages("b"))
+		require.NoError(t, err, name)
+		require.Empty(t, answer.BatchItemFailures, name)
+		require.Equal(t, 1, told.Terminal, name)
+	}
 }
 
 // A record that the function does not take must not be lost.

@@ -125,9 +125,9 @@ type watched struct {
 }
 
 func (s watched) Swap(ctx context.Context, seen, next store.Record) (store.Record, bool, error) {
-	held, done, err := s.Store.Swap(ctx, seen, next)
 	s.mu.Lock()
-	defer s.mu.Unlock()
+	defer s.mu.Unlock() // nobody meets the record before it is noted
+	held, done, err := s.Store.Swap(ctx, seen, next)
 	switch name := s.delivery(next.Key).of; {
 	case !done:
 	case next.Status == store.StatusCompleted:
