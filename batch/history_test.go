@@ -12,7 +12,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/go-idempotent/idempotent"
-	"github.com/go-idempotent/idempotent/internal/dev/calls"
+	"github.com/go-idempotent/idempotent/internal/testkit/calls"
 )
 
 // Whatever queues and streams hand over, a function keeps the rules of I12, see docs/guarantees.md:

@@ -16,10 +16,10 @@ import (
 
 	"github.com/go-idempotent/idempotent"
 	"github.com/go-idempotent/idempotent/cache"
-	"github.com/go-idempotent/idempotent/internal/dev/calls"
-	"github.com/go-idempotent/idempotent/internal/dev/configtest"
-	"github.com/go-idempotent/idempotent/internal/dev/rows"
 	"github.com/go-idempotent/idempotent/internal/protocol"
+	"github.com/go-idempotent/idempotent/internal/testkit/calls"
+	"github.com/go-idempotent/idempotent/internal/testkit/configtest"
+	"github.com/go-idempotent/idempotent/internal/testkit/rows"
 	"github.com/go-idempotent/idempotent/memory"
 	"github.com/go-idempotent/idempotent/store"
 	"github.com/go-idempotent/idempotent/storetest"

@@ -12,8 +12,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/go-idempotent/idempotent/cache"
-	"github.com/go-idempotent/idempotent/internal/dev/calls"
-	"github.com/go-idempotent/idempotent/internal/dev/rows"
+	"github.com/go-idempotent/idempotent/internal/testkit/calls"
+	"github.com/go-idempotent/idempotent/internal/testkit/rows"
 	"github.com/go-idempotent/idempotent/store"
 )
 

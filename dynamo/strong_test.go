@@ -16,6 +16,7 @@ import (
 
 	"github.com/go-idempotent/idempotent/dynamo"
 	"github.com/go-idempotent/idempotent/internal/dev/dynamolocal"
+	"github.com/go-idempotent/idempotent/internal/testkit/multiregion"
 	"github.com/go-idempotent/idempotent/store"
 	"github.com/go-idempotent/idempotent/storetest"
 )
@@ -30,7 +31,7 @@ func strongTable(t *testing.T, opts ...dynamo.Config) (table string) {
 }
 
 // region is a client in a Region.
-func region(t *testing.T, strong *dynamolocal.Strong, optFns ...func(*dynamodb.Options)) *dynamodb.Client {
+func region(t *testing.T, strong *multiregion.Strong, optFns ...func(*dynamodb.Options)) *dynamodb.Client {
 	t.Helper()
 	return dynamolocal.Client(dynamolocal.Endpoint(t), append(optFns, strong.Client)...)
 }
@@ -57,7 +58,7 @@ func TestStoreWithMultiRegionStrongConsistency(t *testing.T) {
 		t.Skip("it takes long, and the others see as much of each guard")
 	}
 	t.Parallel()
-	strong := &dynamolocal.Strong{Conflict: every(3)}
+	strong := &multiregion.Strong{Conflict: every(3)}
 	s := dynamo.New(region(t, strong, repeatsConflicts, dynamolocal.Unhurried), strongTable(t))
 	storetest.Run(t, storetest.Features{}, func(tb testing.TB) store.Store {
 		only(tb, "Claim", "Swap", "Delete", "Parts", "Race")
@@ -72,7 +73,7 @@ func TestStoreWithMultiRegionStrongConsistency(t *testing.T) {
 func TestLargeResultsWithMultiRegionStrongConsistency(t *testing.T) {
 	t.Parallel()
 	for write := 1; write <= 3; write++ { // eight parts are three batches
-		strong := &dynamolocal.Strong{Conflict: func(n int, call string) bool {
+		strong := &multiregion.Strong{Conflict: func(n int, call string) bool {
 			return n == write &&
 				call == "BatchWriteItem"
 		}}
@@ -87,7 +88,7 @@ func TestLargeResultsWithMultiRegionStrongConsistency(t *testing.T) {
 // TestDeletionWithMultiRegionStrongConsistency is what time to live is elsewhere.
 func TestDeletionWithMultiRegionStrongConsistency(t *testing.T) {
 	t.Parallel()
-	strong := &dynamolocal.Strong{Conflict: every(3)}
+	strong := &multiregion.Strong{Conflict: every(3)}
 	table := strongTable(t)
 	client, quiet := region(t, strong), dynamo.New(dynamolocal.Client(dynamolocal.Endpoint(t)), table)
 	for i := range 60 {
@@ -111,7 +112,7 @@ func TestDeletionWithMultiRegionStrongConsistency(t *testing.T) {
 // somebody has to delete what has expired.
 func TestCheckWithMultiRegionStrongConsistency(t *testing.T) {
 	t.Parallel()
-	strong := new(dynamolocal.Strong)
+	strong := new(multiregion.Strong)
 	table := strongTable(t)
 	client := region(t, strong)
 	s := dynamo.New(client, table)

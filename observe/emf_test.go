@@ -16,7 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/go-idempotent/idempotent"
-	"github.com/go-idempotent/idempotent/internal/dev/configtest"
+	"github.com/go-idempotent/idempotent/internal/testkit/configtest"
 	"github.com/go-idempotent/idempotent/observe"
 	"github.com/go-idempotent/idempotent/report"
 	"github.com/go-idempotent/idempotent/store"

@@ -15,7 +15,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/go-idempotent/idempotent/internal/dev/configtest"
+	"github.com/go-idempotent/idempotent/internal/testkit/configtest"
 	"github.com/go-idempotent/idempotent/observe"
 	"github.com/go-idempotent/idempotent/report"
 )

@@ -6,7 +6,7 @@ import (
 	mathrand "math/rand/v2"
 	"slices"
 
-	"github.com/go-idempotent/idempotent/internal/dev/calls"
+	"github.com/go-idempotent/idempotent/internal/testkit/calls"
 	"github.com/go-idempotent/idempotent/store"
 )
 

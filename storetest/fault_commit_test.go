@@ -5,8 +5,8 @@ import (
 	"errors"
 	"slices"
 
-	"github.com/go-idempotent/idempotent/internal/dev/calls"
-	"github.com/go-idempotent/idempotent/internal/dev/rows"
+	"github.com/go-idempotent/idempotent/internal/testkit/calls"
+	"github.com/go-idempotent/idempotent/internal/testkit/rows"
 	"github.com/go-idempotent/idempotent/store"
 )
 

@@ -15,6 +15,7 @@ import (
 	"github.com/go-idempotent/idempotent"
 	"github.com/go-idempotent/idempotent/dynamo"
 	"github.com/go-idempotent/idempotent/internal/dev/dynamolocal"
+	"github.com/go-idempotent/idempotent/internal/testkit/multiregion"
 	"github.com/go-idempotent/idempotent/report"
 	"github.com/go-idempotent/idempotent/store"
 )
@@ -44,7 +45,7 @@ type strongCase struct {
 	t        *testing.T
 	scenario scenario
 	provider *provider
-	strong   *dynamolocal.Strong
+	strong   *multiregion.Strong
 	first    *shop
 	config   dynamo.Config
 	table    string
@@ -58,7 +59,7 @@ func newStrongCase(t *testing.T, table string, sc scenario, conflict func(int, s
 	config.SortKey, config.Partition = own.SortKey, own.Partition
 	c := &strongCase{
 		t: t, scenario: sc, provider: new(provider), table: table, config: config,
-		strong: &dynamolocal.Strong{Conflict: conflict},
+		strong: &multiregion.Strong{Conflict: conflict},
 	}
 	quiet := dynamo.New(dynamolocal.Client(dynamolocal.Endpoint(t), dynamolocal.Unhurried), table, c.config)
 	c.first = newShopOn(t, quiet, nil, sc.opts...)
@@ -142,7 +143,7 @@ func TestAnotherRegionAtEveryWrite(t *testing.T) {
 func TestACommitWithMultiRegionStrongConsistency(t *testing.T) {
 	t.Parallel()
 	table := strongTable(t)
-	strong := &dynamolocal.Strong{}
+	strong := &multiregion.Strong{}
 	s := dynamo.New(dynamolocal.Client(dynamolocal.Endpoint(t), strong.Client), table, strongKey("commit"))
 	h := idempotent.Wrap(func(ctx context.Context, o order) (receipt, error) {
 		return dynamo.Commit(ctx, receipt{1, o.Amount}, dynamo.Put(table, map[string]string{"id": "row", "sk": o.ID}))

@@ -12,7 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/go-idempotent/idempotent"
-	"github.com/go-idempotent/idempotent/internal/dev/configtest"
+	"github.com/go-idempotent/idempotent/internal/testkit/configtest"
 	"github.com/go-idempotent/idempotent/operate/operatesqs"
 )
 

@@ -18,8 +18,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/go-idempotent/idempotent/internal/dev/configtest"
 	"github.com/go-idempotent/idempotent/internal/relay"
+	"github.com/go-idempotent/idempotent/internal/testkit/configtest"
 	"github.com/go-idempotent/idempotent/outbox"
 	"github.com/go-idempotent/idempotent/outbox/outboxhttp"
 )

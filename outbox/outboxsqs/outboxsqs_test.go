@@ -19,8 +19,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/go-idempotent/idempotent"
-	"github.com/go-idempotent/idempotent/internal/dev/configtest"
 	"github.com/go-idempotent/idempotent/internal/relay"
+	"github.com/go-idempotent/idempotent/internal/testkit/configtest"
 	"github.com/go-idempotent/idempotent/memory"
 	"github.com/go-idempotent/idempotent/outbox"
 	"github.com/go-idempotent/idempotent/outbox/outboxsqs"

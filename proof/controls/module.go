@@ -31,7 +31,7 @@ type source struct {
 // elsewhere are the folders that hold no guard of the library, and what the go command leaves
 // alone. Of the command, the page is searched.
 var elsewhere = regexp.MustCompile(
-	`(^|/)([._].|testdata$)|^(bench|examples|internal/dev|observe/otel|proof|storetest)$`)
+	`(^|/)([._].|testdata$)|^(bench|examples|internal/dev|internal/testkit|observe/otel|proof|storetest)$`)
 
 const command, page = "cmd/", "cmd/idempotent/internal/page/"
 

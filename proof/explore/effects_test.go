@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"github.com/go-idempotent/idempotent"
-	"github.com/go-idempotent/idempotent/internal/dev/rows"
+	"github.com/go-idempotent/idempotent/internal/testkit/rows"
 )
 
 var (

@@ -3,7 +3,7 @@ package explore
 import (
 	"errors"
 
-	"github.com/go-idempotent/idempotent/internal/dev/calls"
+	"github.com/go-idempotent/idempotent/internal/testkit/calls"
 	"github.com/go-idempotent/idempotent/store"
 )
 

@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/go-idempotent/idempotent/internal/dev/rows"
+	"github.com/go-idempotent/idempotent/internal/testkit/rows"
 	"github.com/go-idempotent/idempotent/store"
 )
 

@@ -6,9 +6,9 @@ import (
 	"slices"
 	"time"
 
-	"github.com/go-idempotent/idempotent/internal/dev/rows"
 	"github.com/go-idempotent/idempotent/internal/execution"
 	"github.com/go-idempotent/idempotent/internal/relay"
+	"github.com/go-idempotent/idempotent/internal/testkit/rows"
 )
 
 // Relays are those of a scenario, and what may happen to them. The zero value is none.

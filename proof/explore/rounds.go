@@ -7,8 +7,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/go-idempotent/idempotent/internal/dev/rows"
 	"github.com/go-idempotent/idempotent/internal/relay"
+	"github.com/go-idempotent/idempotent/internal/testkit/rows"
 )
 
 // round is one invocation of a relay. A delivery is one if it has this.

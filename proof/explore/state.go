@@ -10,7 +10,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/go-idempotent/idempotent/internal/dev/rows"
+	"github.com/go-idempotent/idempotent/internal/testkit/rows"
 	"github.com/go-idempotent/idempotent/store"
 )
 

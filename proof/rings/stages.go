@@ -26,9 +26,6 @@ const (
 	peers    = "proof/interop"
 	examples = "examples"
 
-	// tools are what tests and demonstrations share: no part of the library.
-	tools = "internal/dev/"
-
 	// oneKill starts the real binary, kills it and sees the next delivery go on.
 	oneKill = "^TestTheBinaryIsKilledOnce$"
 
@@ -48,6 +45,9 @@ const (
 		"|Store/^(List|Claim|Swap|Delete|Seen|Get|Fields|Result|Layout|Parts|Bytes|Steps|Foreign|Context|Sequence)$" +
 		"|Store/^Commit$/^([^GHR]|Result|Race_of_completions_with_large)"
 )
+
+// shared are folders of what tests and demonstrations share: no part of the library.
+var shared = []string{"internal/dev/", "internal/testkit/"}
 
 // proofs are the packages that are more than tests of the library: each takes minutes, or needs
 // what a contributor may not have.
@@ -84,7 +84,8 @@ func (r *repository) ring(ctx context.Context, name string) ([]stage, error) {
 		if concerned[0].why != "" { // they include the small ones
 			concerned = append(concerned, quick)
 		}
-		return slices.Concat([]stage{target("lint")}, r.tests(), r.race(".", tools), otherToolchains(), concerned), nil
+		races := r.race(".", shared...)
+		return slices.Concat([]stage{target("lint")}, r.tests(), races, otherToolchains(), concerned), nil
 	case "prove":
 		races := slices.Concat(r.race("."), r.race(proof, proofs...))
 		return slices.Concat([]stage{target("lint")}, r.tests(), races, otherToolchains(),

@@ -1,4 +1,11 @@
-package dynamolocal
+// Package multiregion makes tables on DynamoDB Local behave as replicas of global tables with
+// multi-Region strong consistency do, as far as AWS documents that.
+//
+// See
+// https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/V2globaltables_HowItWorks.html.
+// What it does not say is a guess: with which code a replica refuses what it does not have (here
+// ValidationException), and whether a write can be refused so after it was applied (here never).
+package multiregion
 
 import (
 	"fmt"
@@ -8,21 +15,16 @@ import (
 	"strings"
 	"sync"
 
-	awshttp "github.com/aws/aws-sdk-go-v2/aws/transport/http"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	smithyhttp "github.com/aws/smithy-go/transport/http"
+
+	"github.com/go-idempotent/idempotent/internal/dev/dynamolocal"
 )
 
-// Strong makes tables on DynamoDB Local behave as replicas of global tables with multi-Region
-// strong consistency do, as far as AWS documents that: they have no time to live and no
-// transactions; DescribeTable tells the mode; a write of an item that another Region writes is
-// refused with ReplicatedWriteConflictException, before anything of it is applied.
-//
-// See
-// https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/V2globaltables_HowItWorks.html.
-// What it does not say is a guess: with which code a replica refuses what it does not have (here
-// ValidationException), and whether a write can be refused so after it was applied (here never).
+// Strong makes the tables of a client such replicas: they have no time to live and no transactions;
+// DescribeTable tells the mode; a write of an item that another Region writes is refused with
+// ReplicatedWriteConflictException, before anything of it is applied.
 //
 // It stands between the SDK and the network, so it sees every attempt. The zero value is ready. It
 // is safe for concurrent use.
@@ -37,10 +39,10 @@ type Strong struct {
 
 // Client is an option of a client.
 func (s *Strong) Client(o *dynamodb.Options) {
-	After(func(out *dynamodb.DescribeTableOutput) {
+	dynamolocal.After(func(out *dynamodb.DescribeTableOutput) {
 		out.Table.MultiRegionConsistency = types.MultiRegionConsistencyStrong
 	})(o)
-	network := awshttp.NewBuildableClient()
+	network := o.HTTPClient
 	o.HTTPClient = smithyhttp.ClientDoFunc(func(r *http.Request) (*http.Response, error) {
 		_, call, _ := strings.Cut(r.Header.Get("X-Amz-Target"), ".")
 		switch call {
