@@ -1,10 +1,10 @@
-// Package lambdaruntime runs AWS Lambda functions on this machine, for tests and local fronts: it
-// starts the bootstrap binary of a function as a child process and serves it the Lambda Runtime
-// API, as the sandboxes of AWS do.
+// Package lambdaruntime runs AWS Lambda functions on this machine: it starts the bootstrap binary
+// of a function as a child process and serves it the Lambda Runtime API, as the sandboxes of AWS
+// do.
 //
-// A [Sandbox] does what the service does to processes: it starts one for an invocation that finds
-// all others busy, hands it one event at a time, keeps it for later ones, and kills it when an
-// invocation is not answered by its deadline. Besides, [Sandbox.Kill] kills at any moment.
+// A [Sandbox] starts a process for an invocation that finds all others busy, hands it one event at
+// a time, keeps it for later ones, and kills it when an invocation is not answered by its deadline.
+// Besides, [Sandbox.Kill] kills at any moment.
 //
 // What differs from AWS: a process is not frozen between invocations, there is no limit on memory
 // and on the size of events and responses, and there are no extensions and no streamed responses. A
@@ -41,9 +41,8 @@ type Function struct {
 	Bootstrap string
 	// Name is the name of the function, "function" if empty.
 	Name string
-	// Environment are the variables of the function, as "NAME=value". The process sees them and
-	// what Lambda itself sets, which counts where both set one; it inherits nothing from this
-	// process.
+	// Environment are the variables of the function, as "NAME=value". Besides, the process sees
+	// what Lambda itself sets, which counts where both set one, and nothing of this process.
 	Environment []string
 }
 
@@ -69,9 +68,6 @@ const (
 	// TypeExited: the process ended before it answered.
 	TypeExited = "Runtime.ExitError"
 )
-
-// ErrClosed is returned by an invocation of a closed sandbox.
-var ErrClosed = errors.New("lambdaruntime: the sandbox is closed")
 
 // FunctionError is the failure of an invocation: the function reported it, or the service did
 // because the function could not.
@@ -109,7 +105,7 @@ type process struct {
 	// next hands an event to the process when it asks for one, answered gets what it answers.
 	next     chan invocation
 	answered chan result
-	// exited is closed when the process is reaped and its API has come to rest.
+	// exited is closed when the process is reaped and its API has come to rest, and then answered.
 	exited chan struct{}
 }
 
@@ -143,13 +139,17 @@ func startProcess(f Function, output *os.File) (*process, error) {
 		p.api.Close()
 		return nil, fmt.Errorf("start the function %s: %w", f.name(), err)
 	}
-	go func() {
-		defer close(p.exited)
-		_ = p.cmd.Wait() // its state says how it ended
-		p.api.CloseClientConnections()
-		p.api.Close() // waits until no request is being handled
-	}()
+	go p.reap()
 	return p, nil
+}
+
+// reap waits for the end of the process.
+func (p *process) reap() {
+	_ = p.cmd.Wait() // its state says how it ended
+	p.api.CloseClientConnections()
+	p.api.Close() // waits until no request is being handled
+	close(p.exited)
+	close(p.answered)
 }
 
 // handleNext blocks until there is an event for the process.
@@ -177,13 +177,13 @@ func (p *process) handleAnswer(w http.ResponseWriter, r *http.Request) {
 	if err != nil {
 		return // the process is gone, and its end is the answer
 	}
-	if r.PathValue("what") == "response" {
-		p.answered <- result{response: body}
-	} else {
+	answer := result{response: body}
+	if r.PathValue("what") != "response" {
 		failure := new(FunctionError)
 		_ = json.Unmarshal(body, failure) // one in another form has no type
-		p.answered <- result{err: failure}
+		answer = result{err: failure}
 	}
+	p.answered <- answer
 	write(w, http.StatusAccepted, `{"status":"OK"}`)
 }
 
@@ -193,25 +193,17 @@ func write(w http.ResponseWriter, status int, body string) {
 	_, _ = io.WriteString(w, body) // fails if the client is gone, or the process was killed
 }
 
-// invoke waits for the answer to what the process has taken, or says what the service then says.
+// invoke waits for the answer to what the process has taken, and kills it at the deadline.
 func (p *process) invoke(i invocation) ([]byte, error) {
-	var otherwise error
-	select {
-	case r := <-p.answered:
-		return r.response, r.err
-	case <-p.exited:
-		otherwise = p.ended()
-	case <-time.After(i.timeout):
-		if err := p.kill(); err != nil {
-			return nil, err
-		}
-		otherwise = timedOut(i.timeout)
-	}
-	select {
-	case r := <-p.answered: // before it was gone
-		return r.response, r.err
+	deadline := time.AfterFunc(i.timeout, func() { _ = p.cmd.Process.Kill() }) // fails if it has ended
+	answer, answered := <-p.answered
+	switch timely := deadline.Stop(); {
+	case answered: // also if the deadline came then
+		return answer.response, answer.err
+	case timely:
+		return nil, p.ended()
 	default:
-		return nil, otherwise
+		return nil, timedOut(i.timeout)
 	}
 }
 

@@ -29,6 +29,9 @@ type Sandbox struct {
 // NewSandbox returns a sandbox. Its first process is started by the first invocation.
 func NewSandbox(f Function) *Sandbox { return &Sandbox{function: f} }
 
+// ErrClosed is returned by an invocation of a closed sandbox.
+var ErrClosed = errors.New("lambdaruntime: the sandbox is closed")
+
 // Invoke hands the payload to the function and returns its response. What has begun goes on to its
 // end, whatever the context says. The timeout counts from the moment a process takes the event;
 // when it has passed, the process is killed.
@@ -51,9 +54,7 @@ func (s *Sandbox) Invoke(_ context.Context, payload []byte, timeout time.Duratio
 		case <-p.exited:
 			if fresh {
 				return nil, p.ended()
-			}
-			// It ended after the previous invocation had been answered: this one gets another
-			// process.
+			} // else it ended after its last answer, and this invocation gets another process
 		case <-time.After(initLimit):
 			return nil, errors.Join(p.kill(), timedOut(initLimit))
 		}
@@ -69,10 +70,10 @@ func (s *Sandbox) take() (p *process, fresh bool, err error) {
 			return p, false, nil
 		}
 	}
-	switch {
-	case s.closed:
+	if s.closed {
 		return nil, false, ErrClosed
-	case s.output == nil:
+	}
+	if s.output == nil {
 		if s.output, err = os.CreateTemp("", "function-*.log"); err == nil {
 			err = os.Remove(s.output.Name())
 		}
