@@ -1,6 +1,6 @@
 // Package streams hands the records of a DynamoDB stream to a function, on this machine, as the
-// event source mapping of AWS Lambda does: for tests and local runs against DynamoDB Local, or
-// against what answers the same calls.
+// event source mapping of AWS Lambda does: from DynamoDB Local, or from what answers the same
+// calls.
 //
 // A [Pump] drops the records that its filter does not take, and invokes the function with a batch
 // at a time, in order. What the function does not take it hands over again, without end. The
@@ -32,8 +32,8 @@ import (
 type Pump struct {
 	// Endpoint answers the calls of DynamoDB and its streams. The stream of Table is read.
 	Endpoint, Table string
-	// Invoke invokes the function with an event. An error says that the function has failed. It is
-	// called for one batch at a time.
+	// Invoke invokes the function with an event, one batch at a time. An error says that the
+	// function has failed.
 	Invoke func(ctx context.Context, payload []byte) ([]byte, error)
 
 	// Latest begins behind the last record that there is, instead of at the oldest one.
@@ -66,7 +66,12 @@ type Pump struct {
 // correctly, or if the stream cannot be read. It waits for an invocation that has begun. A pump
 // runs once.
 func (p *Pump) Run(ctx context.Context) error {
-	err := p.run(ctx)
+	p.client.Transport = &http.Transport{}
+	defer p.client.CloseIdleConnections()
+	err := p.begin(ctx)
+	for err == nil && ctx.Err() == nil {
+		err = p.turn(ctx)
+	}
 	if ctx.Err() != nil {
 		err = nil
 	}
@@ -76,85 +81,17 @@ func (p *Pump) Run(ctx context.Context) error {
 	return err
 }
 
-func (p *Pump) run(ctx context.Context) error {
-	p.client.Transport = &http.Transport{}
-	defer p.client.CloseIdleConnections()
+// oldest is the type of an iterator that begins with the oldest record.
+const oldest = "TRIM_HORIZON"
+
+// begin looks at the filter, and finds the stream and in it the shard to begin with.
+func (p *Pump) begin(ctx context.Context) error {
 	if err := json.Unmarshal([]byte(cmp.Or(p.Filter, "{}")), &p.filter); err != nil {
 		return fmt.Errorf("streams: the filter is no JSON object: %w", err)
 	}
 	if _, err := takes(p.filter, nil); err != nil {
 		return err
 	}
-	if err := p.findStream(ctx); err != nil {
-		return err
-	}
-	for ctx.Err() == nil {
-		pause, err := p.turn(ctx)
-		if err != nil {
-			return err
-		}
-		select {
-		case <-time.After(pause):
-		case <-ctx.Done():
-		}
-	}
-	return nil
-}
-
-// turn reads a batch unless one is there, invokes the function with it, and says how long to wait.
-func (p *Pump) turn(ctx context.Context) (pause time.Duration, err error) {
-	if len(p.batch) == 0 {
-		began := time.Now()
-		found, err := p.read(ctx)
-		if err == nil && !found {
-			p.mu.Lock()
-			p.idle = began
-			p.mu.Unlock()
-			return p.poll(), nil
-		}
-		if err != nil || len(p.batch) == 0 {
-			return 0, err
-		}
-	}
-	response, failure := p.Invoke(ctx, encoded(object{"Records": p.batch}))
-	if ctx.Err() == nil && failure == nil { // what was not waited for is not handled
-		p.batch = p.batch[handled(p.batch, response):]
-	}
-	if len(p.batch) > 0 {
-		return p.poll(), nil
-	}
-	return 0, nil
-}
-
-func (p *Pump) poll() time.Duration { return cmp.Or(p.Poll, 250*time.Millisecond) }
-
-// Idle waits until everything is handled that was in the stream when it was called. It returns an
-// error if ctx or the pump ends before. It takes an answer without records for the end of a shard,
-// as DynamoDB Local means it.
-func (p *Pump) Idle(ctx context.Context) error {
-	for since := time.Now(); ; {
-		p.mu.Lock()
-		idle, over := !p.idle.Before(since), p.over
-		p.mu.Unlock()
-		switch {
-		case idle:
-			return nil
-		case over != nil:
-			return over
-		}
-		select {
-		case <-time.After(time.Millisecond):
-		case <-ctx.Done():
-			return fmt.Errorf("streams: not everything is handled: %w", context.Cause(ctx))
-		}
-	}
-}
-
-// oldest is the type of an iterator that begins with the oldest record.
-const oldest = "TRIM_HORIZON"
-
-// findStream finds the stream, and in it the shard to begin with.
-func (p *Pump) findStream(ctx context.Context) error {
 	var out struct {
 		Table struct{ LatestStreamArn string }
 	}
@@ -170,6 +107,54 @@ func (p *Pump) findStream(ctx context.Context) error {
 	}
 	_, err := p.open(ctx, from)
 	return err
+}
+
+// turn reads a batch unless one is there, and invokes the function with it. It waits if there was
+// none, or something is left.
+func (p *Pump) turn(ctx context.Context) (err error) {
+	began, found := time.Now(), true
+	if len(p.batch) == 0 {
+		if found, err = p.read(ctx); err != nil {
+			return err
+		}
+	}
+	if !found {
+		p.mu.Lock()
+		p.idle = began
+		p.mu.Unlock()
+	}
+	if len(p.batch) > 0 {
+		response, err := p.Invoke(ctx, encoded(object{"Records": p.batch}))
+		if ctx.Err() == nil && err == nil { // what was not waited for is not handled
+			p.batch = p.batch[handled(p.batch, response):]
+		}
+	}
+	if !found || len(p.batch) > 0 {
+		select {
+		case <-time.After(cmp.Or(p.Poll, 250*time.Millisecond)):
+		case <-ctx.Done():
+		}
+	}
+	return nil
+}
+
+// Idle waits until everything is handled that was in the stream when it was called. It returns an
+// error if ctx or the pump ends before. It takes an answer without records for the end of a shard,
+// as DynamoDB Local means it.
+func (p *Pump) Idle(ctx context.Context) error {
+	for since := time.Now(); ; time.Sleep(time.Millisecond) {
+		p.mu.Lock()
+		idle, over := !p.idle.Before(since), p.over
+		p.mu.Unlock()
+		switch {
+		case idle:
+			return nil
+		case over != nil:
+			return over
+		case ctx.Err() != nil:
+			return fmt.Errorf("streams: not everything is handled: %w", context.Cause(ctx))
+		}
+	}
 }
 
 // open begins to read the newest shard, and reports whether it is another one than before.
@@ -275,11 +260,11 @@ func (p *Pump) call(ctx context.Context, target string, in object, out any) erro
 	}
 	defer resp.Body.Close()
 	body, err := io.ReadAll(resp.Body)
-	if err == nil && resp.StatusCode != http.StatusOK {
-		err = fmt.Errorf("streams: %s: %s: %s", target, resp.Status, body)
-	}
 	if err != nil {
 		return err
+	}
+	if resp.StatusCode != http.StatusOK {
+		return fmt.Errorf("streams: %s: %s: %s", target, resp.Status, body)
 	}
 	return json.Unmarshal(body, out)
 }
@@ -300,28 +285,26 @@ func encoded(v any) []byte {
 // https://docs.aws.amazon.com/lambda/latest/dg/invocation-eventfiltering.html#filtering-syntax.
 // Only a leaf exists: where there is an object, no value does, see
 // https://docs.aws.amazon.com/lambda/latest/dg/with-ddb-filtering.html.
-func takes(filter, record object) (holds bool, err error) {
-	holds = true
-	for name, at := range filter {
+func takes(filter, record object) (all bool, err error) {
+	all = true
+	for name, rule := range filter {
 		value, there := record[name]
 		inner, isObject := value.(object)
-		within := false
-		switch deeper, is := at.(object); {
+		holds := there && !isObject
+		switch deeper, is := rule.(object); {
 		case is:
-			within, err = takes(deeper, inner)
-		case reflect.DeepEqual(at, exists(true)):
-			within = there && !isObject
-		case reflect.DeepEqual(at, exists(false)):
-			within = !there || isObject
-		default:
+			holds, err = takes(deeper, inner)
+		case reflect.DeepEqual(rule, exists(false)):
+			holds = !holds
+		case !reflect.DeepEqual(rule, exists(true)):
 			err = fmt.Errorf("streams: the filter has a rule at %q that is not known here", name)
 		}
 		if err != nil {
 			return false, err
 		}
-		holds = holds && within
+		all = all && holds
 	}
-	return holds, nil
+	return all, nil
 }
 
 // exists is a rule.
