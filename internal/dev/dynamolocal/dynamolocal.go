@@ -89,7 +89,7 @@ func Start(ctx context.Context) (*Server, error) {
 }
 
 func startOnFreePort(ctx context.Context, l launcher) (*Server, error) {
-	port, err := freePort(ctx)
+	port, err := freePort()
 	if err != nil {
 		return nil, fmt.Errorf("find a free port for DynamoDB Local: %w", err)
 	}
@@ -104,9 +104,8 @@ func startOnFreePort(ctx context.Context, l launcher) (*Server, error) {
 	return s, nil
 }
 
-func freePort(ctx context.Context) (port string, err error) {
-	var lc net.ListenConfig
-	l, err := lc.Listen(ctx, "tcp", "127.0.0.1:0")
+func freePort() (port string, err error) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		return "", err
 	}
@@ -145,20 +144,16 @@ func (s *Server) Stop() error {
 
 func (s *Server) waitUntilReady(ctx context.Context) error {
 	client := Client(s.Endpoint, func(o *dynamodb.Options) { o.RetryMaxAttempts = 1 })
-	tick := time.NewTicker(probePeriod)
-	defer tick.Stop()
-	for {
-		if answers(ctx, client) {
-			return nil
-		}
+	for !answers(ctx, client) {
 		select {
-		case <-tick.C:
+		case <-time.After(probePeriod):
 		case <-s.exited:
 			return errExited
 		case <-ctx.Done():
 			return fmt.Errorf("DynamoDB Local does not answer: %w", ctx.Err())
 		}
 	}
+	return nil
 }
 
 // answers asks what only DynamoDB can answer: something else may listen on the port.
@@ -188,10 +183,8 @@ func Strict() bool { return os.Getenv(StrictVariable) == "1" }
 // that is there but does not start fails the test.
 func Endpoint(tb testing.TB) string {
 	tb.Helper()
-	if os.Getenv(EndpointVariable) == "" {
-		if err := shared(); err != nil {
-			tb.Fatal(err)
-		}
+	if err := shared(); err != nil {
+		tb.Fatal(err)
 	}
 	endpoint := os.Getenv(EndpointVariable)
 	if endpoint == "" {
@@ -200,7 +193,8 @@ func Endpoint(tb testing.TB) string {
 	return endpoint
 }
 
-// shared provides the server of this test process. Nobody stops it: it ends when the process does.
+// shared provides an endpoint to this test process. Nobody stops a server that it has started: that
+// ends when the process does.
 var shared = sync.OnceValue(func() error {
 	ctx, cancel := context.WithTimeout(context.Background(), sharedLimit)
 	defer cancel()

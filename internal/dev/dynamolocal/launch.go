@@ -3,6 +3,7 @@ package dynamolocal
 import (
 	"bytes"
 	"context"
+	_ "embed"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -85,24 +86,10 @@ func javaLauncher(ctx context.Context) (launcher, error) {
 const (
 	copyGoal = "org.apache.maven.plugins:maven-dependency-plugin:3.8.1:copy-dependencies"
 	mainJar  = "DynamoDBLocal-" + Version + ".jar"
-
-	// pom asks for DynamoDB Local and all that it needs, native libraries included.
-	pom = `<project xmlns="http://maven.apache.org/POM/4.0.0">
-  <modelVersion>4.0.0</modelVersion>
-  <groupId>local</groupId>
-  <artifactId>dynamodb-local</artifactId>
-  <version>1</version>
-  <packaging>pom</packaging>
-  <dependencies>
-    <dependency>
-      <groupId>software.amazon.dynamodb</groupId>
-      <artifactId>DynamoDBLocal</artifactId>
-      <version>` + Version + `</version>
-    </dependency>
-  </dependencies>
-</project>
-`
 )
+
+//go:embed pom.xml
+var pom []byte
 
 // fetch fills a folder beside dir and renames it, so that a folder of this name is always complete.
 // Of several processes that fetch at once the first one to rename wins.
@@ -117,10 +104,11 @@ func fetch(ctx context.Context, mvn, dir string) (err error) {
 	defer func() { err = errors.Join(err, os.RemoveAll(tmp)) }()
 
 	pomFile, jars := filepath.Join(tmp, "pom.xml"), filepath.Join(tmp, "jars")
-	if err := os.WriteFile(pomFile, []byte(pom), 0o600); err != nil {
+	if err := os.WriteFile(pomFile, pom, 0o600); err != nil {
 		return err
 	}
-	if err := run(ctx, mvn, "-q", "-B", "-f", pomFile, copyGoal, "-DoutputDirectory="+jars); err != nil {
+	err = run(ctx, mvn, "-q", "-B", "-f", pomFile, copyGoal, "-Ddynamodb-local="+Version, "-DoutputDirectory="+jars)
+	if err != nil {
 		return err
 	}
 	if !complete(jars) {
