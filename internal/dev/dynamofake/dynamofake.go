@@ -99,14 +99,13 @@ func encoded(v any) []byte {
 // input is the input of all operations.
 type input struct {
 	write
-	streamInput
 
-	ConsistentRead                    bool
-	ReturnValues                      string
-	RequestItems                      map[string]json.RawMessage
-	TransactItems                     []map[string]write
-	IndexName, KeyConditionExpression string
-	FilterExpression                  string
+	ReturnValues                                        string
+	RequestItems                                        map[string]json.RawMessage
+	TransactItems                                       []map[string]write
+	IndexName, KeyConditionExpression, FilterExpression string
+	ShardIteratorType, ShardIterator                    string
+	Limit                                               int
 }
 
 // write is a write of one item.
@@ -288,12 +287,6 @@ func (s *Server) list(in input) object {
 		return order
 	})
 	return object{"Items": found, "Count": len(found), "ScannedCount": len(found)}
-}
-
-// streamInput is the input of the calls that read a stream.
-type streamInput struct {
-	StreamArn, ShardIteratorType, ShardIterator string
-	Limit                                       int
 }
 
 // stream answers the calls about the stream of the table s.Streamed: it has one shard without an

@@ -2,9 +2,9 @@ package dynamofake
 
 import (
 	"cmp"
-	"math/big"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -89,10 +89,7 @@ func (w write) update(it Item) {
 	for len(e.tokens) > 0 {
 		switch clause := e.next(); clause {
 		case "SET":
-			e.each(func(name string) {
-				e.expect("=")
-				it[name] = e.set()
-			})
+			e.each(func(name string) { it[name] = e.set() })
 		case "ADD":
 			e.each(func(name string) { it[name] = it[name].sum(e.value()) })
 		case "REMOVE":
@@ -105,6 +102,7 @@ func (w write) update(it Item) {
 
 // set is the value of a SET: one, or that of an attribute if it is there.
 func (e *expression) set() Value {
+	e.expect("=")
 	if !e.accept("if_not_exists") {
 		return e.value()
 	}
@@ -193,26 +191,22 @@ func (v Value) compare(other Value) (order int, ok bool) {
 	case kind != otherKind:
 		return 0, false
 	case kind == "N":
-		return v.number().Cmp(other.number()), true
+		return cmp.Compare(v.number(), other.number()), true
 	}
 	return cmp.Compare(text, otherText), kind == "S"
 }
 
-// number is a number, 0 if the value is not there.
-func (v Value) number() *big.Rat {
+// number is a whole number, 0 if the value is not there.
+func (v Value) number() int64 {
 	kind, text := v.typed()
-	n, ok := new(big.Rat).SetString(cmp.Or(text, "0"))
-	if v != nil && kind != "N" || !ok {
-		invalidf("%v is no number", v)
+	n, err := strconv.ParseInt(cmp.Or(text, "0"), 10, 64)
+	if v != nil && kind != "N" || err != nil {
+		invalidf("%v is none of the numbers known here", v)
 	}
 	return n
 }
 
 // sum adds a number to one that may be absent.
 func (v Value) sum(added Value) Value {
-	sum := v.number()
-	if !sum.Add(sum, added.number()).IsInt() {
-		invalidf("only integers are added here")
-	}
-	return Value{"N": sum.RatString()}
+	return Value{"N": strconv.FormatInt(v.number()+added.number(), 10)}
 }
