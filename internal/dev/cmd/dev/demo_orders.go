@@ -1,8 +1,6 @@
 package main
 
 import (
-	"context"
-	"crypto/rand"
 	"encoding/json"
 	"fmt"
 	"strconv"
@@ -19,49 +17,46 @@ import (
 
 // purchase is an order that a client wants: one request, however often it is sent.
 type purchase struct {
-	what string // says who is killed, and when
-	// kills is the function that is killed in the moment at, empty for none.
-	kills    string
-	at       moment
-	declined bool // the payment is
+	what     string // says who is killed, and when
+	killed   moment // zero if nobody is
+	declined bool   // the payment is
 
 	number int
 	key    string
 }
 
-const (
-	ordering = "orders"
-	relay    = "relay"
-)
+func before(kind string) moment { return moment{kind, false} }
+func after(kind string) moment  { return moment{kind, true} }
 
 // purchases are the orders. The stream loses the message of the last one.
-func purchases() []*purchase {
-	return []*purchase{
+func (s *story) purchases() []*purchase {
+	all := []*purchase{
 		{what: "nobody"},
-		{what: "before the reservation", kills: ordering, at: moment{services.Reservation, false}},
-		{what: "after the reservation, before its answer", kills: ordering, at: moment{services.Reservation, true}},
-		{what: "between reservation and charge", kills: ordering, at: moment{services.Charge, false}},
-		{what: "after the charge, before its answer", kills: ordering, at: moment{services.Charge, true}},
-		{
-			what: "between refusal and cancellation", kills: ordering, at: moment{services.Cancellation, false},
-			declined: true,
-		},
-		{
-			what: "after the cancellation, before its answer", kills: ordering, at: moment{services.Cancellation, true},
-			declined: true,
-		},
-		{what: "before the commit", kills: ordering, at: moment{commit, false}},
-		{what: "after the commit, before its reply", kills: ordering, at: moment{commit, true}},
-		{what: "the relay, before the message", kills: relay, at: moment{services.Message, false}},
-		{what: "the relay, after it, before its answer", kills: relay, at: moment{services.Message, true}},
-		{what: "the relay, between delivery and mark", kills: relay, at: moment{mark, false}},
-		{what: "the relay, after the mark", kills: relay, at: moment{mark, true}},
+		{what: "before the reservation", killed: before(services.Reservation)},
+		{what: "after the reservation, before its answer", killed: after(services.Reservation)},
+		{what: "between reservation and charge", killed: before(services.Charge)},
+		{what: "after the charge, before its answer", killed: after(services.Charge)},
+		{what: "between refusal and cancellation", killed: before(services.Cancellation), declined: true},
+		{what: "after the cancellation, before its answer", killed: after(services.Cancellation), declined: true},
+		{what: "before the commit", killed: before(commit)},
+		{what: "after the commit, before its reply", killed: after(commit)},
+		{what: "the relay, before the message", killed: before(services.Message)},
+		{what: "the relay, after it, before its answer", killed: after(services.Message)},
+		{what: "the relay, between delivery and mark", killed: before(mark)},
+		{what: "the relay, after the mark", killed: after(mark)},
 		{what: "nobody, but the stream loses the message"},
 	}
+	for i, o := range all {
+		o.number, o.key = i+1, s.key(i+1)
+	}
+	return all
 }
 
+// interrupted reports whether the function of the order is killed.
+func (o *purchase) interrupted() bool { return o.killed.kind != "" && !o.killed.relayed() }
+
 // answered reports whether the order was decided before anything was sent again.
-func (o *purchase) answered() bool { return o.kills != ordering || o.at == moment{commit, true} }
+func (o *purchase) answered() bool { return !o.interrupted() || o.killed == after(commit) }
 
 // email is an address that no other order has.
 func (o *purchase) email() string { return o.key + "@example.com" }
@@ -86,7 +81,7 @@ func (o *purchase) answer() string {
 // calls are how often a service has to be asked for an effect: twice if nobody got the first
 // answer, or nobody noted it.
 func (o *purchase) calls(kind services.Kind) int {
-	if o.at == (moment{kind, true}) || kind == services.Message && o.at.kind == mark {
+	if o.killed == after(kind) || kind == services.Message && o.killed.kind == mark {
 		return 2
 	}
 	return 1
@@ -108,15 +103,12 @@ type orderStory struct {
 
 const orderLine = "%5s  %-42s %-38s %9v %8v %9v %5v %8v\n"
 
-func demoOrders(ctx context.Context, w *world) (err error) {
-	s := &orderStory{story: w.story(orders), all: purchases()}
-	run := rand.Text()[:8] // the records of an earlier run may still be there
-	for i, o := range s.all {
-		o.number, o.key = i+1, fmt.Sprintf("order-%d-%s", i+1, run)
-	}
-	if s.victims[relay], s.mapping, err = w.relaying(ctx, s.all[len(s.all)-1].email()); err != nil {
-		return err
-	}
+func tellOfOrders(of *story) {
+	s := &orderStory{story: of, all: of.purchases()}
+	last := s.all[len(s.all)-1:]
+	var err error
+	s.relay, s.mapping, err = s.relaying(s.ctx, last[0].email())
+	must(err)
 	s.printf(`One order has two effects, at two services: a reservation and a charge. If the payment is declined, the
 reservation is cancelled instead. Each effect is a step. The function is killed between any two of them, and within
 each. Then the order is a row in table %s and a message in table %s, written in one transaction with its
@@ -126,45 +118,35 @@ and before and after the mark.
 The records are %s.
 An invocation may take %v and its claim is protected for two seconds more: that is how long a crash blocks its key.
 `, table(rows), table(messages), s.where, invocationTimeout)
-	s.tell(ctx)
-	return s.err
-}
-
-// tell plays all scenes.
-func (s *orderStory) tell(ctx context.Context) {
-	s.each(ctx, "who is killed (SIGKILL)", s.all, s.first)
+	s.each("who is killed (SIGKILL)", s.all, s.first)
 	s.printf("\nSent again at once, each client is told to wait: 409 Conflict, Retry-After: %d at most."+
 		" After these %v:\n", s.wait/time.Second, s.wait)
-	s.sleep(ctx, s.wait)
-	s.each(ctx, "sent again, to another process", s.all, s.again)
+	s.sleep(s.wait)
+	s.each("sent again, to another process", s.all, s.again)
 	s.printf("\nThe stream has lost a message. The function drain, which a schedule invokes, finds it.\n")
-	s.each(ctx, "the drain runs", s.all[len(s.all)-1:], s.drain)
-	s.sumUp(ctx)
+	s.each("the drain runs", last, s.drain)
+	s.sumUp()
 }
 
-func (s *orderStory) each(ctx context.Context, what string, of []*purchase, scene func(context.Context, *purchase)) {
+func (s *orderStory) each(what string, of []*purchase, scene func(*purchase)) {
 	s.printf("\n"+orderLine, "order", what, "came back", "reserved", "charged", "cancelled", "rows", "messages")
 	for _, o := range of {
-		if s.err != nil {
-			return
-		}
+		s.chapter = fmt.Sprint("order ", o.number)
 		s.services.For(o.key)
-		if scene(ctx, o); s.err != nil {
-			s.err = fmt.Errorf("order %d: %w", o.number, s.err)
-		}
+		scene(o)
 	}
 }
 
 // first sends an order, and kills a function when its moment has come. If that was the order's
 // function, the order is sent again at once.
-func (s *orderStory) first(ctx context.Context, o *purchase) {
-	a := s.kill(ctx, o.kills, o.at, o.key, o.body())
-	if o.kills != ordering {
-		s.row(ctx, o, o.what, a.String(), o.answer())
+func (s *orderStory) first(o *purchase) {
+	a := s.kill(o.killed, o.key, o.body())
+	if !o.interrupted() {
+		s.row(o, o.what, a.String(), o.answer())
 		return
 	}
-	s.row(ctx, o, o.what, a.String()+s.ended(a), killed)
-	a = s.send(ctx, o.key, o.body())
+	s.row(o, o.what, a.String()+s.ended(a), killed)
+	a = s.send(o.key, o.body())
 	if o.answered() { // nobody knows the first answer
 		s.expect(a.String(), o.answer()+", replayed")
 		return
@@ -174,101 +156,85 @@ func (s *orderStory) first(ctx context.Context, o *purchase) {
 }
 
 // again sends an order again, and then once more.
-func (s *orderStory) again(ctx context.Context, o *purchase) {
-	a, what, want := s.send(ctx, o.key, o.body()), "goes on", o.answer()
+func (s *orderStory) again(o *purchase) {
+	a, what, want := s.send(o.key, o.body()), "goes on", o.answer()
 	if o.answered() {
 		what, want = "has its answer", want+", replayed"
 	}
-	s.row(ctx, o, what, a.String(), want)
-	same := s.send(ctx, o.key, o.body())
+	s.row(o, what, a.String(), want)
+	same := s.send(o.key, o.body())
 	s.expect(same.String(), o.answer()+", replayed")
-	if s.err == nil && same.Body.String() != a.Body.String() {
-		s.err = fmt.Errorf("the replayed body is %s, the first one was %s", same.Body, a.Body)
-	}
+	check(same.Body.String() == a.Body.String(), "the replayed body is %s, the first one was %s", same.Body, a.Body)
 }
 
 // drain delivers what the stream has lost. A drain leaves a message to the stream for a minute, so
 // the story makes the message older.
-func (s *orderStory) drain(ctx context.Context, lost *purchase) {
-	waiting, err := s.items(ctx, messages, lost)
-	if err == nil && len(waiting) != 1 {
-		err = fmt.Errorf("%d messages wait, want 1", len(waiting))
-	}
-	if err == nil {
-		_, err = s.client.UpdateItem(ctx, &dynamodb.UpdateItemInput{
-			TableName: aws.String(table(messages)), Key: item{"id": waiting[0]["id"]},
-			UpdateExpression:          aws.String("SET outbox_due = :due"),
-			ExpressionAttributeValues: item{":due": &types.AttributeValueMemberN{Value: "1"}},
-		})
-	}
-	if err == nil {
-		_, err = s.function("drain", drainTimeout).invoke(ctx, []byte("{}"))
-	}
-	s.err = err
-	s.row(ctx, lost, "delivered", "", "")
+func (s *orderStory) drain(lost *purchase) {
+	waiting := s.items(messages, lost)
+	check(len(waiting) == 1, "%d messages wait, want 1", len(waiting))
+	_, err := s.client.UpdateItem(s.ctx, &dynamodb.UpdateItemInput{
+		TableName: aws.String(table(messages)), Key: item{"id": waiting[0]["id"]},
+		UpdateExpression:          aws.String("SET outbox_due = :due"),
+		ExpressionAttributeValues: item{":due": &types.AttributeValueMemberN{Value: "1"}},
+	})
+	must(err)
+	_, err = s.function("drain", drainTimeout).invoke(s.ctx, []byte("{}"))
+	must(err)
+	s.row(lost, "delivered", "", "")
 }
 
 // row prints what came back, which it checks, and what has become of an order so far.
-func (s *orderStory) row(ctx context.Context, o *purchase, what, came, want string) {
-	n := s.count(ctx, o)
+func (s *orderStory) row(o *purchase, what, came, want string) {
+	n := s.count(o)
 	s.printf(orderLine, strconv.Itoa(o.number), what, came, n[0], n[1], n[2], n[3], n[4])
 	s.expect(came, want)
 }
 
 // count counts what has become of an order, once the relay has handled what the stream has.
-func (s *orderStory) count(ctx context.Context, o *purchase) counts {
-	if s.err != nil {
-		return counts{}
-	}
-	ctx, cancel := context.WithTimeout(ctx, patience)
-	defer cancel()
+func (s *orderStory) count(o *purchase) counts {
+	must(s.mapping.Idle(s.ctx))
 	done := func(kind services.Kind) int { return s.services.Done(o.key, kind) }
-	var kept []item
-	if s.err = s.mapping.Idle(ctx); s.err == nil {
-		kept, s.err = s.items(ctx, rows, o)
-	}
 	return counts{
-		done(services.Reservation), done(services.Charge), done(services.Cancellation), len(kept),
+		done(services.Reservation), done(services.Charge), done(services.Cancellation), len(s.items(rows, o)),
 		done(services.Message),
 	}
 }
 
 // items are those of a table that are about an order.
-func (s *orderStory) items(ctx context.Context, of string, o *purchase) (found []item, err error) {
-	in := &dynamodb.ScanInput{TableName: aws.String(table(of)), ConsistentRead: aws.Bool(true)}
-	all, err := s.client.Scan(ctx, in)
-	if err != nil {
-		return nil, err
-	}
+func (s *orderStory) items(of string, o *purchase) (found []item) {
+	all, err := s.client.Scan(s.ctx, &dynamodb.ScanInput{
+		TableName: aws.String(table(of)), ConsistentRead: aws.Bool(true),
+	})
+	must(err)
 	for _, it := range all.Items {
-		if text, err := json.Marshal(it); err != nil || strings.Contains(string(text), o.email()) {
+		text, err := json.Marshal(it)
+		must(err)
+		if strings.Contains(string(text), o.email()) {
 			found = append(found, it)
 		}
 	}
-	return found, nil
+	return found
 }
 
 // sumUp checks that every order has come to its end, with each effect once, and prints what the
 // services were asked for.
-func (s *orderStory) sumUp(ctx context.Context) {
+func (s *orderStory) sumUp() {
 	s.printf("\nAsked for twice, with the same key, because nobody got or had noted the first answer:\n")
 	dead := 0
 	for _, o := range s.all {
+		s.chapter = fmt.Sprint("order ", o.number)
 		want := counts{1, 1, 0, 1, 1}
 		if o.declined {
 			want = counts{1, 0, 1, 0, 0}
 		}
-		if got := s.count(ctx, o); s.err == nil && got != want {
-			s.err = fmt.Errorf("order %d: there is %v, want %v", o.number, got, want)
-		}
-		if o.kills != "" {
+		got := s.count(o)
+		check(got == want, "there is %v, want %v", got, want)
+		if o.killed.kind != "" {
 			dead++
 		}
 		for _, e := range s.services.Effects(o.key, "") {
-			if want := o.calls(e.Kind); s.err == nil && e.Calls != want {
-				s.err = fmt.Errorf("order %d: the service was asked for the %s %d times with its key, want %d",
-					o.number, e.Kind, e.Calls, want)
-			}
+			want := o.calls(e.Kind)
+			check(e.Calls == want, "the service was asked for the %s %d times with its key, want %d", e.Kind, e.Calls, want)
 			if e.Calls > 1 {
 				s.printf("  the %s of order %d, key %s\n", e.Kind, o.number, e.Key)
 			}

@@ -56,7 +56,7 @@ func command(t *testing.T, play string, environment ...string) *exec.Cmd {
 	return cmd
 }
 
-func demo(t *testing.T, example string, environment ...string) (stdout, stderr string, err error) {
+func played(t *testing.T, example string, environment ...string) (stdout, stderr string, err error) {
 	t.Helper()
 	cmd := command(t, "demo "+example, environment...)
 	var o, e strings.Builder
@@ -76,7 +76,7 @@ func TestTheStoriesEndWell(t *testing.T) {
 	for example, end := range map[string]string{"apigw-charge": chargeEnd, "orders": ordersEnd} {
 		t.Run(example, func(t *testing.T) {
 			t.Parallel()
-			stdout, stderr, err := demo(t, example, "STORE=memory")
+			stdout, stderr, err := played(t, example, "STORE=memory")
 			require.NoError(t, err, stdout+stderr)
 			assert.True(t, strings.HasSuffix(stdout, end), stdout)
 			assert.Contains(t, stdout, "signal: killed")
@@ -87,7 +87,7 @@ func TestTheStoriesEndWell(t *testing.T) {
 		})
 		t.Run(example+" on DynamoDB", func(t *testing.T) {
 			t.Parallel()
-			stdout, stderr, err := demo(t, example, "STORE=dynamodb",
+			stdout, stderr, err := played(t, example, "STORE=dynamodb",
 				"AWS_ENDPOINT_URL_DYNAMODB="+dynamolocal.Endpoint(t))
 			require.NoError(t, err, stdout+stderr)
 			assert.True(t, strings.HasSuffix(stdout, end), stdout)
@@ -112,7 +112,7 @@ func assertShown(t *testing.T, printed string) {
 // Without the protection the story must not end well, or it would prove nothing.
 func TestTheStoryFailsWithoutProtection(t *testing.T) {
 	t.Parallel()
-	stdout, stderr, err := demo(t, "apigw-charge", "POWERTOOLS_IDEMPOTENCY_DISABLED=true")
+	stdout, stderr, err := played(t, "apigw-charge", "POWERTOOLS_IDEMPOTENCY_DISABLED=true")
 	var exit *exec.ExitError
 	require.ErrorAs(t, err, &exit)
 	assert.NotContains(t, stdout, "OK:")
@@ -121,14 +121,14 @@ func TestTheStoryFailsWithoutProtection(t *testing.T) {
 
 func TestAStoreThatIsNotKnownIsAFailure(t *testing.T) {
 	t.Parallel()
-	_, stderr, err := demo(t, "orders", "STORE=redis")
+	_, stderr, err := played(t, "orders", "STORE=redis")
 	require.Error(t, err)
 	assert.Contains(t, stderr, `FAILED: STORE="redis"`)
 }
 
 func TestAnExampleIsServed(t *testing.T) {
 	t.Parallel()
-	for _, x := range []example{charges, orders} {
+	for _, x := range examples() {
 		t.Run(x.function, func(t *testing.T) {
 			t.Parallel()
 			cmd := command(t, "run "+x.function, "PORT=0")

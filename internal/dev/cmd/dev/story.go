@@ -3,16 +3,21 @@ package main
 import (
 	"bytes"
 	"context"
+	"crypto/rand"
+	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"maps"
 	"net/http"
 	"net/http/httptest"
 	"regexp"
 	"strconv"
 	"strings"
-	"sync"
+	"sync/atomic"
 	"time"
+
+	"github.com/go-idempotent/idempotent/internal/dev/services"
 )
 
 // invocationTimeout is that of the functions of a story. A claim is protected for the rest of the
@@ -27,75 +32,107 @@ const (
 )
 
 // story sends requests as a client does, kills functions meanwhile, and checks what comes back.
-// What went wrong first is its error: from then on nothing is sent and nothing is printed.
+// What goes wrong ends it, see check.
 type story struct {
 	*world
 
-	front   http.Handler
-	path    string
-	victims map[string]*function // those that can be killed
-	err     error
+	ctx   context.Context
+	front http.Handler
+	path  string
+	// killable is the function that is asked, relay the one that brings its messages away.
+	killable, relay *function
+	run             string // makes keys its own: the records of an earlier run may still be there
+	chapter         string // says where the story is
 }
 
-func (w *world) story(of example) *story {
-	f := w.function(of.function, invocationTimeout)
-	return &story{world: w, front: of.front(f), path: of.path, victims: map[string]*function{of.function: f}}
+// failure is what a story panics with when something went wrong.
+type failure struct{ error }
+
+func must(err error) {
+	if err != nil {
+		panic(failure{err})
+	}
+}
+
+func check(holds bool, format string, args ...any) {
+	if !holds {
+		must(fmt.Errorf(format, args...))
+	}
+}
+
+// demo tells the story of an example.
+func demo(ctx context.Context, w *world, x example) (err error) {
+	slog.SetDefault(slog.New(slog.DiscardHandler)) // the story tells of functions that were killed
+	f := w.function(x.function, invocationTimeout)
+	s := &story{world: w, ctx: ctx, front: x.front(f), path: x.path, killable: f, run: rand.Text()[:8]}
+	defer func() {
+		switch r := recover().(type) {
+		case nil:
+		case failure:
+			err = fmt.Errorf("%s: %w", s.chapter, r.error)
+		default:
+			panic(r)
+		}
+	}()
+	x.tell(s)
+	return nil
+}
+
+// key is that of an order.
+func (s *story) key(order int) string { return fmt.Sprintf("order-%d-%s", order, s.run) }
+
+// kill sends a request, and kills a function when a moment in it has come, or later. The zero
+// moment never comes.
+func (s *story) kill(at moment, key, body string) reply {
+	if at == (moment{}) {
+		return s.send(key, body)
+	}
+	victim, died := s.killable, make(chan error, 1)
+	if at.relayed() {
+		victim = s.relay
+	}
+	s.watch.next.Store(&plan{at, func() { died <- victim.Kill() }})
+	got := s.send(key, body)
+	select {
+	case err := <-died:
+		must(err)
+	case <-time.After(patience):
+		must(errors.New("the function was not killed: the moment did not come"))
+	}
+	return got
 }
 
 // patience is how long what a function is killed with may take.
 const patience = 30 * time.Second
 
-// kill sends a request, and kills a function when a moment in it has come, or later. An empty name
-// kills nobody.
-func (s *story) kill(ctx context.Context, name string, at moment, key, body string) reply {
-	died := make(chan error, 1)
-	if name == "" {
-		died <- nil
-	} else {
-		s.watch.arm(at, func() { died <- s.victims[name].Kill() })
-	}
-	got := s.send(ctx, key, body)
-	if s.err != nil {
-		return got
-	}
-	select {
-	case s.err = <-died:
-	case <-time.After(patience):
-		s.err = fmt.Errorf("the function %s was not killed: the moment did not come", name)
-	}
-	return got
-}
-
 // send sends a JSON body with an idempotency key, once.
-func (s *story) send(ctx context.Context, key, body string) reply {
-	if s.err != nil {
-		return reply{httptest.NewRecorder()}
-	}
-	req := httptest.NewRequestWithContext(ctx, http.MethodPost, s.path, strings.NewReader(body))
+func (s *story) send(key, body string) reply {
+	req := httptest.NewRequestWithContext(s.ctx, http.MethodPost, s.path, strings.NewReader(body))
 	req.Header.Set("Content-Type", "application/json")
 	req.Header.Set("Idempotency-Key", key)
 	return ask(s.front, req)
 }
 
+// ended tells how the function ended, if it did before it answered.
+func (s *story) ended(a reply) string {
+	if how := s.killable.Ended(); how != nil && a.Code == http.StatusInternalServerError {
+		return fmt.Sprintf(" (%s)", how)
+	}
+	return ""
+}
+
 // expect checks what came back.
 func (s *story) expect(came, want string) {
-	if s.err == nil && !regexp.MustCompile("^"+want+"$").MatchString(came) {
-		s.err = fmt.Errorf("what came back is %q, want %q", came, want)
-	}
+	check(regexp.MustCompile("^"+want+"$").MatchString(came), "what came back is %q, want %q", came, want)
 }
 
-func (s *story) printf(format string, args ...any) {
-	if s.err == nil {
-		fmt.Fprintf(s.out, format, args...)
-	}
-}
+func (s *story) printf(format string, args ...any) { fmt.Fprintf(s.out, format, args...) }
 
-func (s *story) sleep(ctx context.Context, d time.Duration) {
-	if s.err == nil {
-		limited, cancel := context.WithTimeout(ctx, d)
-		defer cancel()
-		<-limited.Done()
-		s.err = ctx.Err()
+func (s *story) sleep(d time.Duration) {
+	select {
+	case <-time.After(d):
+	case <-s.ctx.Done():
+		must(s.ctx.Err())
 	}
 }
 
@@ -138,39 +175,30 @@ type moment struct {
 	after bool
 }
 
-// watch waits for a moment in which a story can step in.
-type watch struct {
-	mu   sync.Mutex
+// relayed reports whether it is one of the delivery of a message.
+func (at moment) relayed() bool { return at.kind == services.Message || at.kind == mark }
+
+// watch waits for a moment in which a story can step in, once.
+type watch struct{ next atomic.Pointer[plan] }
+
+// plan is what happens when a moment has come. If that is before the effect, the effect does not
+// happen: nobody is left who could read the answer.
+type plan struct {
 	at   moment
 	then func()
 }
 
-// arm sets what happens when a moment has come, once. If that is before the effect, the effect does
-// not happen: nobody is left who could read the answer.
-func (x *watch) arm(at moment, then func()) {
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	x.at, x.then = at, then
-}
-
 // pass hands a request to whoever serves it.
 func (x *watch) pass(kind string, to http.Handler, w http.ResponseWriter, r *http.Request) {
-	x.mu.Lock()
-	after, then := x.at.after, x.then
-	if kind == x.at.kind {
-		x.then = nil
-	} else {
-		then = nil
-	}
-	x.mu.Unlock()
+	p := x.next.Load()
 	switch {
-	case then == nil:
+	case p == nil || kind != p.at.kind || !x.next.CompareAndSwap(p, nil):
 		to.ServeHTTP(w, r)
-	case after:
+	case p.at.after:
 		served := ask(to, r)
-		then()
+		p.then()
 		served.passOn(w)
 	default:
-		then()
+		p.then()
 	}
 }

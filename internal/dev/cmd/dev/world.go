@@ -14,7 +14,6 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"time"
 
@@ -25,10 +24,12 @@ import (
 	"github.com/go-idempotent/idempotent/internal/dev/dynamolocal"
 	"github.com/go-idempotent/idempotent/internal/dev/lambdaruntime"
 	"github.com/go-idempotent/idempotent/internal/dev/services"
+	"github.com/go-idempotent/idempotent/internal/dev/streams"
 	"github.com/go-idempotent/idempotent/outbox"
 )
 
 // world is what outlives the process of a function: the tables, and the services that it calls.
+// Everything in it ends with this process: functions that wait for an event, and DynamoDB Local.
 type world struct {
 	out    io.Writer
 	folder string
@@ -42,7 +43,6 @@ type world struct {
 	// variables are those of every function.
 	variables []string
 	functions []*function
-	closers   []func() error
 }
 
 // The tables, by the variable that names them.
@@ -56,25 +56,22 @@ var defaults = map[string]string{records: "idempotency", rows: "orders", message
 
 func table(variable string) string { return cmp.Or(os.Getenv(variable), defaults[variable]) }
 
-// open starts everything but the functions.
+// open starts everything but the functions. What they ask goes to one server: DynamoDB, and the
+// services that have no other URL.
 func (w *world) open(ctx context.Context) error {
 	w.services = services.New(w.watch.pass)
-	asked, err := w.listen(ctx, "127.0.0.1:0", w.services)
-	if err != nil {
-		return err
-	}
 	database, err := w.openStore(ctx)
 	if err != nil {
 		return err
 	}
-	reached, err := w.listen(ctx, "127.0.0.1:0", w.watched(database))
+	asked, err := listen("127.0.0.1:0", w.watched(database))
 	if err != nil {
 		return err
 	}
-	w.endpoint = cmp.Or(w.endpoint, reached)
+	w.endpoint = cmp.Or(w.endpoint, asked)
 	w.client = dynamolocal.Client(w.endpoint)
 	w.variables = []string{
-		"AWS_ENDPOINT_URL_DYNAMODB=" + reached, "AWS_ACCESS_KEY_ID=" + dynamolocal.AccessKey,
+		"AWS_ENDPOINT_URL_DYNAMODB=" + asked, "AWS_ACCESS_KEY_ID=" + dynamolocal.AccessKey,
 		"AWS_SECRET_ACCESS_KEY=" + dynamolocal.AccessKey,
 		"POWERTOOLS_IDEMPOTENCY_DISABLED=" + os.Getenv("POWERTOOLS_IDEMPOTENCY_DISABLED"), "OPERATION=orders",
 	}
@@ -104,7 +101,7 @@ func (w *world) openStore(ctx context.Context) (http.Handler, error) {
 			if err != nil {
 				return nil, err
 			}
-			w.endpoint, w.closers = server.Endpoint, append(w.closers, server.Stop)
+			w.endpoint = server.Endpoint
 		}
 		w.where = fmt.Sprintf("in table %s at %s", table(records), w.endpoint)
 		target, err := url.Parse(w.endpoint)
@@ -128,15 +125,20 @@ const (
 	mark   = "mark"
 )
 
-// watched lets the watch see the calls that a story waits for.
+// watched serves the calls of DynamoDB, and lets the watch see those that a story waits for. All
+// else is for the services.
 func (w *world) watched(database http.Handler) http.Handler {
 	return http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
+		_, call, ofDatabase := strings.Cut(r.Header.Get("X-Amz-Target"), ".")
+		if !ofDatabase {
+			w.services.ServeHTTP(rw, r)
+			return
+		}
 		input, err := io.ReadAll(r.Body)
 		if err != nil {
 			return // the function is gone
 		}
 		r.Body = io.NopCloser(bytes.NewReader(input))
-		_, call, _ := strings.Cut(r.Header.Get("X-Amz-Target"), ".")
 		kind := ""
 		switch {
 		case call == "TransactWriteItems":
@@ -160,7 +162,7 @@ func (w *world) function(name string, timeout time.Duration) *function {
 	f := &function{lambdaruntime.NewSandbox(lambdaruntime.Function{
 		Bootstrap: filepath.Join(w.folder, name), Name: name, Environment: w.variables,
 	}), name, timeout}
-	w.functions, w.closers = append(w.functions, f), append(w.closers, f.Close)
+	w.functions = append(w.functions, f)
 	return f
 }
 
@@ -168,32 +170,40 @@ func (f *function) invoke(ctx context.Context, payload []byte) ([]byte, error) {
 	return f.Invoke(ctx, payload, f.timeout)
 }
 
-// listen serves a handler until the world ends, and returns its URL.
-func (w *world) listen(ctx context.Context, address string, handler http.Handler) (string, error) {
-	var lc net.ListenConfig
-	l, err := lc.Listen(ctx, "tcp", address)
+// The timeouts of the functions that bring messages away.
+const (
+	relayTimeout = 5 * time.Second
+	drainTimeout = 30 * time.Second
+)
+
+// relaying begins to invoke the function relay with what is written to the outbox from now on. The
+// stream loses the event that has the text lost, unless that is empty.
+func (w *world) relaying(ctx context.Context, lost string) (relay *function, mapping *streams.Pump, err error) {
+	relay = w.function("relay", relayTimeout)
+	mapping = &streams.Pump{
+		Endpoint: w.endpoint, Table: table(messages), Latest: true, Filter: outbox.StreamFilter,
+		BatchSize: 1, Poll: 50 * time.Millisecond, // one message at a time, so that a story knows which of them dies
+		Invoke: func(ctx context.Context, event []byte) ([]byte, error) {
+			if lost != "" && bytes.Contains(event, []byte(lost)) {
+				return nil, nil // for the mapping that is a success
+			}
+			return relay.invoke(ctx, event)
+		},
+	}
+	go func() {
+		if err := mapping.Run(ctx); err != nil {
+			fmt.Fprintln(os.Stderr, "The stream of the outbox is read no more:", err)
+		}
+	}()
+	return relay, mapping, mapping.Idle(ctx)
+}
+
+// listen serves a handler, and returns its URL.
+func listen(address string, handler http.Handler) (string, error) {
+	l, err := net.Listen("tcp", address)
 	if err != nil {
 		return "", err
 	}
-	server := &http.Server{Handler: handler, ReadHeaderTimeout: 5 * time.Second}
-	go server.Serve(l) //nolint:errcheck // it ends when the server is closed
-	w.closers = append(w.closers, server.Close)
+	go http.Serve(l, handler) //nolint:errcheck // it serves until this process ends
 	return "http://" + l.Addr().String(), nil
-}
-
-func (w *world) close() (err error) {
-	for _, c := range slices.Backward(w.closers) {
-		err = errors.Join(err, c())
-	}
-	return err
-}
-
-// ended tells how the functions ended, if they did before they answered.
-func (w *world) ended(a reply) string {
-	for _, f := range w.functions {
-		if how := f.Ended(); how != nil && a.Code == http.StatusInternalServerError {
-			return fmt.Sprintf(" (%s)", how)
-		}
-	}
-	return ""
 }
