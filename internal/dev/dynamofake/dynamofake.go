@@ -22,13 +22,10 @@ import (
 // zero value is empty. It is safe for concurrent use. Its fields must not change after the first
 // call.
 type Server struct {
-	// Keys has the name of the partition key of a table, unless it is "id".
-	Keys map[string]string
-	// Indexes has the number by which an index is sorted.
-	Indexes map[string]string
-
-	// Streamed is the table that has a stream.
-	Streamed string
+	// Keys has the name of the partition key of a table, unless it is "id". Indexes has the number
+	// by which an index is sorted. Streamed is the table that has a stream.
+	Keys, Indexes map[string]string
+	Streamed      string
 
 	mu      sync.Mutex
 	items   map[place]Item
@@ -71,13 +68,12 @@ func (s *Server) Answer(operation string, body []byte) (status int, answer []byt
 
 type object = map[string]any
 
-// refusal is what a call panics with that is not answered as its caller wants it.
+// refusal is what a call panics with that is refused.
 type refusal struct {
 	name, message string
 	more          object
 }
 
-// invalidf refuses what is not known here.
 func invalidf(format string, args ...any) {
 	panic(refusal{name: "ValidationException", message: fmt.Sprintf(format, args...)})
 }
@@ -96,7 +92,7 @@ func encoded(v any) []byte {
 	return text
 }
 
-// input is the input of all operations.
+// input is that of all operations. What it does not have is ignored.
 type input struct {
 	write
 
@@ -108,7 +104,6 @@ type input struct {
 	Limit                                               int
 }
 
-// write is a write of one item.
 type write struct {
 	TableName                           string
 	Item, Key                           Item
@@ -194,7 +189,7 @@ func (s *Server) next(kind string, w write) (next Item, failed *refusal) {
 	return next, nil
 }
 
-// put writes an item, or deletes one.
+// put writes an item, or deletes one if next is nil.
 func (s *Server) put(at place, next Item) {
 	if s.items == nil {
 		s.items = make(map[place]Item)

@@ -23,33 +23,31 @@ func (w write) holds(condition string, held Item) bool {
 		return true
 	}
 	e := &expression{write: w, held: held, tokens: tokens.FindAllString(condition, -1)}
-	holds := e.disjunction()
+	holds := e.condition()
 	if len(e.tokens) > 0 {
 		invalidf("Invalid expression: %q does not end there", e.tokens)
 	}
 	return holds
 }
 
-func (e *expression) disjunction() bool {
-	holds := e.conjunction()
-	for e.accept("OR") {
-		holds = e.conjunction() || holds
+// condition reads alternatives, each of which is a row of predicates that hold together.
+func (e *expression) condition() (holds bool) {
+	for {
+		all := e.predicate()
+		for e.accept("AND") {
+			all = e.predicate() && all
+		}
+		holds = holds || all
+		if !e.accept("OR") {
+			return holds
+		}
 	}
-	return holds
-}
-
-func (e *expression) conjunction() bool {
-	holds := e.predicate()
-	for e.accept("AND") {
-		holds = e.predicate() && holds
-	}
-	return holds
 }
 
 func (e *expression) predicate() bool {
 	switch {
 	case e.accept("("):
-		holds := e.disjunction()
+		holds := e.condition()
 		e.expect(")")
 		return holds
 	case e.accept("attribute_not_exists"):
@@ -71,7 +69,7 @@ func (e *expression) predicate() bool {
 	return slices.Contains(holds, order)
 }
 
-// operators are those for which a comparison may have these results.
+// operators have the results of a comparison for which they hold.
 var operators = map[string][]int{
 	"=": {0}, "<": {-1}, "<=": {-1, 0}, ">": {1}, ">=": {0, 1}, "<>": {-1, 1},
 }
@@ -83,7 +81,6 @@ func (e *expression) exists() bool {
 	return exists
 }
 
-// update changes the item as the update expression says.
 func (w write) update(it Item) {
 	e := &expression{write: w, held: it, tokens: tokens.FindAllString(w.UpdateExpression, -1)}
 	for len(e.tokens) > 0 {
@@ -206,7 +203,6 @@ func (v Value) number() int64 {
 	return n
 }
 
-// sum adds a number to one that may be absent.
 func (v Value) sum(added Value) Value {
 	return Value{"N": strconv.FormatInt(v.number()+added.number(), 10)}
 }

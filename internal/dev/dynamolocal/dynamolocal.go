@@ -113,7 +113,6 @@ func freePort() (port string, err error) {
 	return port, errors.Join(err, l.Close())
 }
 
-// launch starts a command under its guard.
 func launch(endpoint string, command []string) (*Server, error) {
 	s := &Server{Endpoint: endpoint, exited: make(chan struct{})}
 	cmd := exec.Command("sh", append([]string{"-c", guard, "sh"}, command...)...) //nolint:noctx // it lives until Stop

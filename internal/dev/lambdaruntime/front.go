@@ -33,9 +33,8 @@ type Front struct {
 	Routes []string
 }
 
-// ServeHTTP turns the request into an event and the function's response into the answer. Where
-// there is no such response, the client gets what API Gateway sends: 500 for a function that failed
-// or returned what is no response. The reason is logged.
+// ServeHTTP implements [http.Handler]. For a function that failed, or returned what is no response,
+// the client gets what API Gateway sends: 500. The reason is logged.
 func (f *Front) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	body, err := io.ReadAll(req.Body)
 	if err != nil {
@@ -99,7 +98,6 @@ func event(req *http.Request, body []byte, route, requestID string, now time.Tim
 
 func separates(r rune) bool { return r == ';' || r == ' ' }
 
-// joined has the values of one name joined by commas.
 func joined(values map[string][]string, spelled func(string) string) map[string]string {
 	all := map[string]string{}
 	for name, each := range values {

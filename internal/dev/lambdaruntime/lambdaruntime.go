@@ -15,7 +15,6 @@
 package lambdaruntime
 
 import (
-	"cmp"
 	"crypto/rand"
 	"encoding/json"
 	"errors"
@@ -46,15 +45,13 @@ type Function struct {
 	Environment []string
 }
 
-func (f Function) name() string { return cmp.Or(f.Name, "function") }
-
 // environment is that of a process. Of a name that occurs twice the last one counts.
 func (f Function) environment(api string) []string {
 	return slices.Concat([]string{"AWS_REGION=us-east-1", "TZ=:UTC"}, f.Environment, []string{
 		"AWS_LAMBDA_FUNCTION_MEMORY_SIZE=128",
-		"AWS_LAMBDA_FUNCTION_NAME=" + f.name(),
+		"AWS_LAMBDA_FUNCTION_NAME=" + f.Name,
 		"AWS_LAMBDA_FUNCTION_VERSION=$LATEST",
-		"AWS_LAMBDA_LOG_GROUP_NAME=/aws/lambda/" + f.name(),
+		"AWS_LAMBDA_LOG_GROUP_NAME=/aws/lambda/" + f.Name,
 		"AWS_LAMBDA_LOG_STREAM_NAME=local",
 		"AWS_LAMBDA_RUNTIME_API=" + api,
 		"_HANDLER=bootstrap",
@@ -85,7 +82,6 @@ func timedOut(after time.Duration) *FunctionError {
 	return &FunctionError{TypeTimedOut, fmt.Sprintf("Task timed out after %.2f seconds", after.Seconds())}
 }
 
-// accountID is that of every function.
 const accountID = "123456789012"
 
 // requestID is a random UUID (RFC 9562, version 4).
@@ -109,7 +105,6 @@ type process struct {
 	exited chan struct{}
 }
 
-// invocation is one event on its way to a process.
 type invocation struct {
 	payload []byte
 	timeout time.Duration
@@ -130,20 +125,18 @@ func startProcess(f Function, output *os.File) (*process, error) {
 	mux.HandleFunc("GET /2018-06-01/runtime/invocation/next", p.handleNext)
 	mux.HandleFunc("POST /2018-06-01/runtime/invocation/{id}/{what}", p.handleAnswer)
 	p.api = httptest.NewUnstartedServer(mux)
-	// A killed process leaves broken connections: they are not worth a line.
-	p.api.Config.ErrorLog = log.New(io.Discard, "", 0)
+	p.api.Config.ErrorLog = log.New(io.Discard, "", 0) // a killed process leaves broken connections
 	p.api.Start()
 	p.cmd.Env = f.environment(p.api.Listener.Addr().String())
 	p.cmd.Stdout, p.cmd.Stderr = output, output
 	if err := p.cmd.Start(); err != nil {
 		p.api.Close()
-		return nil, fmt.Errorf("start the function %s: %w", f.name(), err)
+		return nil, fmt.Errorf("start the function %s: %w", f.Name, err)
 	}
 	go p.reap()
 	return p, nil
 }
 
-// reap waits for the end of the process.
 func (p *process) reap() {
 	_ = p.cmd.Wait() // its state says how it ended
 	p.api.CloseClientConnections()
@@ -162,7 +155,7 @@ func (p *process) handleNext(w http.ResponseWriter, r *http.Request) {
 		h.Set("Lambda-Runtime-Aws-Request-Id", id)
 		h.Set("Lambda-Runtime-Deadline-Ms", strconv.FormatInt(now.Add(i.timeout).UnixMilli(), 10))
 		h.Set("Lambda-Runtime-Invoked-Function-Arn",
-			"arn:aws:lambda:us-east-1:"+accountID+":function:"+p.function.name())
+			"arn:aws:lambda:us-east-1:"+accountID+":function:"+p.function.Name)
 		trace := strings.ReplaceAll(id, "-", "")
 		h.Set("Lambda-Runtime-Trace-Id",
 			fmt.Sprintf("Root=1-%08x-%s;Parent=%s;Sampled=0", now.Unix(), trace[:24], trace[16:]))
@@ -217,7 +210,6 @@ func (p *process) kill() error {
 	return err
 }
 
-// alive reports whether the process has not ended.
 func (p *process) alive() bool {
 	select {
 	case <-p.exited:

@@ -1,6 +1,7 @@
 package lambdaruntime
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -27,7 +28,10 @@ type Sandbox struct {
 }
 
 // NewSandbox returns a sandbox. Its first process is started by the first invocation.
-func NewSandbox(f Function) *Sandbox { return &Sandbox{function: f} }
+func NewSandbox(f Function) *Sandbox {
+	f.Name = cmp.Or(f.Name, "function")
+	return &Sandbox{function: f}
+}
 
 // ErrClosed is returned by an invocation of a closed sandbox.
 var ErrClosed = errors.New("lambdaruntime: the sandbox is closed")
@@ -87,14 +91,12 @@ func (s *Sandbox) take() (p *process, fresh bool, err error) {
 	return p, true, err
 }
 
-// give gives back a process that has answered.
 func (s *Sandbox) give(p *process) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.idle = append(s.idle, p)
 }
 
-// processes are all that were started.
 func (s *Sandbox) processes() []*process {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -175,7 +175,6 @@ func (p *Pump) open(ctx context.Context, from string) (found bool, err error) {
 	return true, p.seek(ctx, from)
 }
 
-// seek gets an iterator of the shard.
 func (p *Pump) seek(ctx context.Context, from string) error {
 	var out struct{ ShardIterator *string }
 	err := p.call(ctx, "DynamoDBStreams_20120810.GetShardIterator",

@@ -9,7 +9,6 @@ import (
 	"github.com/go-idempotent/idempotent/internal/dev/services"
 )
 
-// chargeStory is one of charges.
 type chargeStory struct {
 	*story
 
@@ -72,10 +71,9 @@ func (s *chargeStory) came(what string, order, amount int, back reply, want stri
 	s.printf(chargeLine, strconv.Itoa(s.steps), what, fmt.Sprintf("order-%d: %d usd", order, amount), text,
 		strconv.Itoa(made))
 	s.expect(text, want)
-	check(made == charges, "the provider made %d charges, want %d", made, charges)
+	s.check(made == charges, "the provider made %d charges, want %d", made, charges)
 }
 
-// sumUp prints and checks the provider's book.
 func (s *chargeStory) sumUp() {
 	s.chapter = "the book"
 	s.printf("\nThe provider's book:\n")
@@ -89,7 +87,7 @@ func (s *chargeStory) sumUp() {
 		}
 		s.printf("  %5d usd  %s  key %s, %s\n", e.Amount, e.ID, e.Key, asked)
 	}
-	check(len(book) == 3 && book[0].Calls == 1 && book[1].Calls == 1 && book[2].Calls == 2,
+	s.check(len(book) == 3 && book[0].Calls == 1 && book[1].Calls == 1 && book[2].Calls == 2,
 		"the provider was not asked 1, 1 and 2 times with 3 keys")
 	s.printf("\nOK: %d requests for 3 orders, one process killed: %d charges, %d cents\n", s.steps, len(book), total)
 }

@@ -52,7 +52,6 @@ func (s *story) purchases() []*purchase {
 	return all
 }
 
-// interrupted reports whether the function of the order is killed.
 func (o *purchase) interrupted() bool { return o.killed.kind != "" && !o.killed.relayed() }
 
 // answered reports whether the order was decided before anything was sent again.
@@ -92,7 +91,6 @@ type counts [5]int
 
 type item = map[string]types.AttributeValue
 
-// orderStory is one of orders.
 type orderStory struct {
 	*story
 
@@ -108,7 +106,7 @@ func tellOfOrders(of *story) {
 	last := s.all[len(s.all)-1:]
 	var err error
 	s.relay, s.mapping, err = s.relaying(s.ctx, last[0].email())
-	must(err)
+	s.must(err)
 	s.printf(`One order has two effects, at two services: a reservation and a charge. If the payment is declined, the
 reservation is cancelled instead. Each effect is a step. The function is killed between any two of them, and within
 each. Then the order is a row in table %s and a message in table %s, written in one transaction with its
@@ -164,26 +162,25 @@ func (s *orderStory) again(o *purchase) {
 	s.row(o, what, a.String(), want)
 	same := s.send(o.key, o.body())
 	s.expect(same.String(), o.answer()+", replayed")
-	check(same.Body.String() == a.Body.String(), "the replayed body is %s, the first one was %s", same.Body, a.Body)
+	s.check(same.Body.String() == a.Body.String(), "the replayed body is %s, the first one was %s", same.Body, a.Body)
 }
 
 // drain delivers what the stream has lost. A drain leaves a message to the stream for a minute, so
 // the story makes the message older.
 func (s *orderStory) drain(lost *purchase) {
 	waiting := s.items(messages, lost)
-	check(len(waiting) == 1, "%d messages wait, want 1", len(waiting))
+	s.check(len(waiting) == 1, "%d messages wait, want 1", len(waiting))
 	_, err := s.client.UpdateItem(s.ctx, &dynamodb.UpdateItemInput{
 		TableName: aws.String(table(messages)), Key: item{"id": waiting[0]["id"]},
 		UpdateExpression:          aws.String("SET outbox_due = :due"),
 		ExpressionAttributeValues: item{":due": &types.AttributeValueMemberN{Value: "1"}},
 	})
-	must(err)
+	s.must(err)
 	_, err = s.function("drain", drainTimeout).invoke(s.ctx, []byte("{}"))
-	must(err)
+	s.must(err)
 	s.row(lost, "delivered", "", "")
 }
 
-// row prints what came back, which it checks, and what has become of an order so far.
 func (s *orderStory) row(o *purchase, what, came, want string) {
 	n := s.count(o)
 	s.printf(orderLine, strconv.Itoa(o.number), what, came, n[0], n[1], n[2], n[3], n[4])
@@ -192,7 +189,7 @@ func (s *orderStory) row(o *purchase, what, came, want string) {
 
 // count counts what has become of an order, once the relay has handled what the stream has.
 func (s *orderStory) count(o *purchase) counts {
-	must(s.mapping.Idle(s.ctx))
+	s.must(s.mapping.Idle(s.ctx))
 	done := func(kind services.Kind) int { return s.services.Done(o.key, kind) }
 	return counts{
 		done(services.Reservation), done(services.Charge), done(services.Cancellation), len(s.items(rows, o)),
@@ -200,15 +197,14 @@ func (s *orderStory) count(o *purchase) counts {
 	}
 }
 
-// items are those of a table that are about an order.
 func (s *orderStory) items(of string, o *purchase) (found []item) {
 	all, err := s.client.Scan(s.ctx, &dynamodb.ScanInput{
 		TableName: aws.String(table(of)), ConsistentRead: aws.Bool(true),
 	})
-	must(err)
+	s.must(err)
 	for _, it := range all.Items {
 		text, err := json.Marshal(it)
-		must(err)
+		s.must(err)
 		if strings.Contains(string(text), o.email()) {
 			found = append(found, it)
 		}
@@ -228,13 +224,13 @@ func (s *orderStory) sumUp() {
 			want = counts{1, 0, 1, 0, 0}
 		}
 		got := s.count(o)
-		check(got == want, "there is %v, want %v", got, want)
+		s.check(got == want, "there is %v, want %v", got, want)
 		if o.killed.kind != "" {
 			dead++
 		}
 		for _, e := range s.services.Effects(o.key, "") {
 			want := o.calls(e.Kind)
-			check(e.Calls == want, "the service was asked for the %s %d times with its key, want %d", e.Kind, e.Calls, want)
+			s.check(e.Calls == want, "the %s was asked for %d times with its key, want %d", e.Kind, e.Calls, want)
 			if e.Calls > 1 {
 				s.printf("  the %s of order %d, key %s\n", e.Kind, o.number, e.Key)
 			}

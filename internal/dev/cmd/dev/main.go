@@ -24,7 +24,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"net/http"
 	"os"
 	"os/signal"
@@ -40,10 +39,19 @@ import (
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	context.AfterFunc(ctx, stop) // a second signal does not wait
-	if err := start(ctx, os.Args[1:], os.Stdout); err != nil {
-		fmt.Fprintln(os.Stderr, "FAILED:", err)
-		os.Exit(1)
+	w := &world{out: os.Stdout}
+	if err := w.start(ctx, os.Args[1:]); err != nil {
+		w.fail(err)
 	}
+}
+
+// fail ends this process, and tells what the functions wrote.
+func (w *world) fail(err error) {
+	for _, f := range w.functions {
+		fmt.Fprintf(os.Stderr, "The function %s wrote:\n%s\n", f.name, f.Logs())
+	}
+	fmt.Fprintln(os.Stderr, "FAILED:", err)
+	os.Exit(1)
 }
 
 // example is a function behind an HTTP API.
@@ -69,7 +77,7 @@ func examples() map[string]example {
 }
 
 // start does what the arguments say: run or demo, an example, and the folder.
-func start(ctx context.Context, args []string, out io.Writer) error {
+func (w *world) start(ctx context.Context, args []string) error {
 	if len(args) == 3 && args[0] == "table" {
 		return dynamo.CreateTable(ctx, dynamolocal.Client(args[2]), args[1])
 	}
@@ -77,17 +85,10 @@ func start(ctx context.Context, args []string, out io.Writer) error {
 	if len(args) != 3 || plays[args[0]] == nil || examples()[args[1]].function == "" {
 		return errors.New("usage: dev run|demo apigw-charge|orders FOLDER, or dev table NAME ENDPOINT")
 	}
-	w := &world{out: out, folder: args[2]}
-	err := w.open(ctx)
-	if err == nil {
-		err = plays[args[0]](ctx, w, examples()[args[1]])
+	if err := w.open(ctx, args[2]); err != nil {
+		return err
 	}
-	for _, f := range w.functions {
-		if err != nil {
-			fmt.Fprintf(os.Stderr, "The function %s wrote:\n%s\n", f.name, f.Logs())
-		}
-	}
-	return err
+	return plays[args[0]](ctx, w, examples()[args[1]])
 }
 
 func (x example) route() string { return "POST " + x.path }

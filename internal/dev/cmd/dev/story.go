@@ -32,7 +32,7 @@ const (
 )
 
 // story sends requests as a client does, kills functions meanwhile, and checks what comes back.
-// What goes wrong ends it, see check.
+// What goes wrong ends it.
 type story struct {
 	*world
 
@@ -45,40 +45,27 @@ type story struct {
 	chapter         string // says where the story is
 }
 
-// failure is what a story panics with when something went wrong.
-type failure struct{ error }
-
-func must(err error) {
-	if err != nil {
-		panic(failure{err})
-	}
-}
-
-func check(holds bool, format string, args ...any) {
-	if !holds {
-		must(fmt.Errorf(format, args...))
-	}
-}
-
-// demo tells the story of an example.
-func demo(ctx context.Context, w *world, x example) (err error) {
+func demo(ctx context.Context, w *world, x example) error {
 	slog.SetDefault(slog.New(slog.DiscardHandler)) // the story tells of functions that were killed
 	f := w.function(x.function, invocationTimeout)
-	s := &story{world: w, ctx: ctx, front: x.front(f), path: x.path, killable: f, run: rand.Text()[:8]}
-	defer func() {
-		switch r := recover().(type) {
-		case nil:
-		case failure:
-			err = fmt.Errorf("%s: %w", s.chapter, r.error)
-		default:
-			panic(r)
-		}
-	}()
-	x.tell(s)
+	x.tell(&story{
+		world: w, ctx: ctx, front: x.front(f), path: x.path, killable: f, run: rand.Text()[:8], chapter: "the start",
+	})
 	return nil
 }
 
-// key is that of an order.
+func (s *story) must(err error) {
+	if err != nil {
+		s.fail(fmt.Errorf("%s: %w", s.chapter, err))
+	}
+}
+
+func (s *story) check(holds bool, format string, args ...any) {
+	if !holds {
+		s.must(fmt.Errorf(format, args...))
+	}
+}
+
 func (s *story) key(order int) string { return fmt.Sprintf("order-%d-%s", order, s.run) }
 
 // kill sends a request, and kills a function when a moment in it has come, or later. The zero
@@ -95,9 +82,9 @@ func (s *story) kill(at moment, key, body string) reply {
 	got := s.send(key, body)
 	select {
 	case err := <-died:
-		must(err)
+		s.must(err)
 	case <-time.After(patience):
-		must(errors.New("the function was not killed: the moment did not come"))
+		s.must(errors.New("the function was not killed: the moment did not come"))
 	}
 	return got
 }
@@ -105,7 +92,6 @@ func (s *story) kill(at moment, key, body string) reply {
 // patience is how long what a function is killed with may take.
 const patience = 30 * time.Second
 
-// send sends a JSON body with an idempotency key, once.
 func (s *story) send(key, body string) reply {
 	req := httptest.NewRequestWithContext(s.ctx, http.MethodPost, s.path, strings.NewReader(body))
 	req.Header.Set("Content-Type", "application/json")
@@ -121,9 +107,8 @@ func (s *story) ended(a reply) string {
 	return ""
 }
 
-// expect checks what came back.
 func (s *story) expect(came, want string) {
-	check(regexp.MustCompile("^"+want+"$").MatchString(came), "what came back is %q, want %q", came, want)
+	s.check(regexp.MustCompile("^"+want+"$").MatchString(came), "what came back is %q, want %q", came, want)
 }
 
 func (s *story) printf(format string, args ...any) { fmt.Fprintf(s.out, format, args...) }
@@ -132,11 +117,10 @@ func (s *story) sleep(d time.Duration) {
 	select {
 	case <-time.After(d):
 	case <-s.ctx.Done():
-		must(s.ctx.Err())
+		s.must(s.ctx.Err())
 	}
 }
 
-// reply is what a client got.
 type reply struct{ *httptest.ResponseRecorder }
 
 func ask(handler http.Handler, r *http.Request) reply {

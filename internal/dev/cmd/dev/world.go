@@ -37,10 +37,9 @@ type world struct {
 	services *services.Services
 	watch    watch
 	// where says where the records are, client reaches them.
-	where    string
-	endpoint string
-	client   *dynamodb.Client
-	// variables are those of every function.
+	where     string
+	endpoint  string
+	client    *dynamodb.Client
 	variables []string
 	functions []*function
 }
@@ -58,8 +57,8 @@ func table(variable string) string { return cmp.Or(os.Getenv(variable), defaults
 
 // open starts everything but the functions. What they ask goes to one server: DynamoDB, and the
 // services that have no other URL.
-func (w *world) open(ctx context.Context) error {
-	w.services = services.New(w.watch.pass)
+func (w *world) open(ctx context.Context, folder string) error {
+	w.folder, w.services = folder, services.New(w.watch.pass)
 	database, err := w.openStore(ctx)
 	if err != nil {
 		return err
@@ -150,7 +149,6 @@ func (w *world) watched(database http.Handler) http.Handler {
 	})
 }
 
-// function is one of the folder.
 type function struct {
 	*lambdaruntime.Sandbox
 
@@ -170,7 +168,6 @@ func (f *function) invoke(ctx context.Context, payload []byte) ([]byte, error) {
 	return f.Invoke(ctx, payload, f.timeout)
 }
 
-// The timeouts of the functions that bring messages away.
 const (
 	relayTimeout = 5 * time.Second
 	drainTimeout = 30 * time.Second
@@ -198,7 +195,6 @@ func (w *world) relaying(ctx context.Context, lost string) (relay *function, map
 	return relay, mapping, mapping.Idle(ctx)
 }
 
-// listen serves a handler, and returns its URL.
 func listen(address string, handler http.Handler) (string, error) {
 	l, err := net.Listen("tcp", address)
 	if err != nil {
