@@ -36,10 +36,10 @@ type world struct {
 
 	services *services.Services
 	watch    watch
-	// where says where the records are, client reaches them.
-	where     string
-	endpoint  string
-	client    *dynamodb.Client
+	// where says where the records are, client reaches them at endpoint, as the functions do.
+	where, endpoint string
+	client          *dynamodb.Client
+
 	variables []string
 	functions []*function
 }
@@ -63,14 +63,12 @@ func (w *world) open(ctx context.Context, folder string) error {
 	if err != nil {
 		return err
 	}
-	asked, err := listen("127.0.0.1:0", w.watched(database))
-	if err != nil {
+	if w.endpoint, err = listen("127.0.0.1:0", w.watched(database)); err != nil {
 		return err
 	}
-	w.endpoint = cmp.Or(w.endpoint, asked)
 	w.client = dynamolocal.Client(w.endpoint)
 	w.variables = []string{
-		"AWS_ENDPOINT_URL_DYNAMODB=" + asked, "AWS_ACCESS_KEY_ID=" + dynamolocal.AccessKey,
+		"AWS_ENDPOINT_URL_DYNAMODB=" + w.endpoint, "AWS_ACCESS_KEY_ID=" + dynamolocal.AccessKey,
 		"AWS_SECRET_ACCESS_KEY=" + dynamolocal.AccessKey,
 		"POWERTOOLS_IDEMPOTENCY_DISABLED=" + os.Getenv("POWERTOOLS_IDEMPOTENCY_DISABLED"), "OPERATION=orders",
 	}
@@ -78,7 +76,7 @@ func (w *world) open(ctx context.Context, folder string) error {
 		w.variables = append(w.variables, variable+"="+table(variable))
 	}
 	for _, variable := range []string{"PAYMENTS_URL", "STOCK_URL", "MAIL_URL"} {
-		w.variables = append(w.variables, variable+"="+cmp.Or(os.Getenv(variable), asked))
+		w.variables = append(w.variables, variable+"="+cmp.Or(os.Getenv(variable), w.endpoint))
 	}
 	return nil
 }
@@ -94,22 +92,22 @@ func (w *world) openStore(ctx context.Context) (http.Handler, error) {
 			Streamed: table(messages),
 		}, nil
 	case "dynamodb":
-		w.endpoint = os.Getenv("AWS_ENDPOINT_URL_DYNAMODB")
-		if w.endpoint == "" {
+		endpoint := os.Getenv("AWS_ENDPOINT_URL_DYNAMODB")
+		if endpoint == "" {
 			server, err := dynamolocal.Start(ctx)
 			if err != nil {
 				return nil, err
 			}
-			w.endpoint = server.Endpoint
+			endpoint = server.Endpoint
 		}
-		w.where = fmt.Sprintf("in table %s at %s", table(records), w.endpoint)
-		target, err := url.Parse(w.endpoint)
+		w.where = fmt.Sprintf("in table %s at %s", table(records), endpoint)
+		target, err := url.Parse(endpoint)
 		if err != nil {
 			return nil, err
 		}
 		proxy := httputil.NewSingleHostReverseProxy(target)
 		proxy.ErrorLog = log.New(io.Discard, "", 0) // those who were killed hung up
-		client := dynamolocal.Client(w.endpoint)
+		client := dynamolocal.Client(endpoint)
 		return proxy, errors.Join(dynamo.CreateTable(ctx, client, table(records)),
 			outbox.CreateTable(ctx, client, table(messages)),
 			dynamolocal.CreateTable(ctx, client, table(rows), "order_id"))
