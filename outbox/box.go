@@ -108,7 +108,7 @@ func (b *box) Get(ctx context.Context, id string) (entry, bool, error) {
 	if err != nil {
 		return entry{}, false, fmt.Errorf("outbox: read a message: %w", err)
 	}
-	e, pending := entryOf(out.Item)
+	e, pending := pendingOf(out.Item)
 	return e, pending, nil
 }
 
@@ -146,7 +146,7 @@ func (b *box) Take(ctx context.Context, e entry, due time.Time) (bool, error) {
 }
 
 // GiveUp implements [relay.Box].
-func (b *box) GiveUp(ctx context.Context, e entry, now time.Time) (bool, error) {
+func (b *box) GiveUp(ctx context.Context, e entry, failure error, now time.Time) (bool, error) {
 	condition, values := pendingOfOwner(),
 		attributes{refGivenUp: text(givenUpShard), refNow: number(now.UnixMilli()), refOne: number(1)}
 	if e.Tries > 0 {
@@ -154,9 +154,9 @@ func (b *box) GiveUp(ctx context.Context, e entry, now time.Time) (bool, error) 
 		values[":tries"] = number(int64(e.Tries))
 	}
 	change := "SET outbox_shard = :givenUp, given_up_at = :now, tries = if_not_exists(tries, :one)"
-	if failure := errortype.Of(causeOf(e.Failure)); failure != "" {
+	if kind := errortype.Of(causeOf(failure)); kind != "" {
 		change += ", last_error = :failure"
-		values[":failure"] = text(failure)
+		values[":failure"] = text(kind)
 	}
 	_, givenUp, err := b.update(ctx, e, attributeLastWrite, condition, change, values)
 	return givenUp, err
@@ -230,7 +230,7 @@ func (b *box) entries(ctx context.Context, shard string, foreign *int) iter.Seq2
 					*foreign++
 					continue
 				}
-				if !yield(entry{ID: m.ID, Due: time.UnixMilli(m.Due), Created: time.UnixMilli(m.CreatedAt)}, nil) {
+				if !yield(entryOf(m), nil) {
 					return
 				}
 			}
@@ -238,13 +238,15 @@ func (b *box) entries(ctx context.Context, shard string, foreign *int) iter.Seq2
 	}
 }
 
-// entryOf reads an item as a relay has it. False says that it is no message, or none that is
-// pending.
-func entryOf(it attributes) (entry, bool) {
+// pendingOf reads an item. False says that it is no message, or none that is pending.
+func pendingOf(it attributes) (entry, bool) {
 	var s stored
 	err := attributevalue.UnmarshalMap(it, &s)
+	return entryOf(s), err == nil && s.Owner != "" && s.Topic != "" && s.Due != 0
+}
+
+func entryOf(s stored) entry {
 	return entry{
-		ID: s.ID, Owner: s.Owner, Due: time.UnixMilli(s.Due), Tries: s.Tries, GivenUp: s.Shard == givenUpShard,
-		Created: time.UnixMilli(s.CreatedAt), Message: s,
-	}, err == nil && s.Owner != "" && s.Topic != "" && s.Due != 0
+		ID: s.ID, Owner: s.Owner, Due: time.UnixMilli(s.Due), Tries: s.Tries, GivenUp: s.Shard == givenUpShard, Message: s,
+	}
 }

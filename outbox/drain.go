@@ -69,8 +69,8 @@ func (b *box) left(ctx context.Context) (l report.Left, foreign int, err error) 
 				return n, nil // the time is over, or there are too many, and what was counted is true
 			case err != nil:
 				return 0, err
-			case shard != givenUpShard && m.Created.UnixMilli() > 0:
-				l.Oldest = max(l.Oldest, time.Since(m.Created))
+			case shard != givenUpShard && m.Message.CreatedAt > 0:
+				l.Oldest = max(l.Oldest, time.Since(time.UnixMilli(m.Message.CreatedAt)))
 			}
 			n++
 		}

@@ -178,7 +178,7 @@ const maxProblems = 100
 // run is one invocation: it does something, and reports it. The source is that of [report.Relay].
 func (r *Relay) run(ctx context.Context, source string, do func(context.Context, *tally) error) (report.Relay, error) {
 	t := &tally{r: report.Relay{Table: tableOf(r.box.table), Source: source}}
-	t.relay = relay.New(r.box, r.deliverEntry, t.add, r.settings)
+	t.relay = &relay.Relay[stored]{Settings: r.settings, Box: r.box, Deliver: r.deliverEntry, Report: t.add}
 	ended := func(report.Relay) {}
 	if r.trace != nil {
 		ctx, ended = r.trace(ctx, t.r)
@@ -200,18 +200,20 @@ type tally struct {
 }
 
 // add notes what has become of a message.
-func (t *tally) add(_ context.Context, e entry, o relay.Outcome, err error) {
+func (t *tally) add(e entry, o relay.Outcome, err error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	r := &t.r
-	*map[relay.Outcome]*int{
+	if count := map[relay.Outcome]*int{
 		relay.Delivered: &r.Delivered, relay.Elsewhere: &r.Elsewhere, relay.Failed: &r.Failed, relay.PutOff: &r.PutOff,
 		relay.GivenUp: &r.GivenUp, relay.Unmarked: &r.Unmarked, relay.Uncounted: &r.Uncounted,
 		relay.NotBegun: &r.NotBegun,
-	}[o]++
+	}[o]; count != nil {
+		*count++
+	}
 	switch o { //nolint:exhaustive // the others are counted once
 	case relay.Delivered:
-		r.Slowest = max(r.Slowest, time.Since(e.Created))
+		r.Slowest = max(r.Slowest, time.Since(time.UnixMilli(e.Message.CreatedAt)))
 	case relay.PutOff:
 		r.Failed++
 	}

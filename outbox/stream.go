@@ -76,7 +76,7 @@ func (r *Relay) entriesOf(event events.DynamoDBEvent, report *report.Relay) (ent
 		}
 		text, _ := json.Marshal(image) //nolint:errchkjson // what it cannot write cannot be read, either
 		it, _ := attributevalue.UnmarshalMapJSON(text)
-		e, is := entryOf(it)
+		e, is := pendingOf(it)
 		switch {
 		case !is || record.Change.SequenceNumber == "":
 			report.Foreign++

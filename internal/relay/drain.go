@@ -17,7 +17,7 @@ const takenLonger = 5 * time.Second
 // leaves it alone and a message that kills its process is counted.
 func (r *Relay[M]) Drain(ctx context.Context) error {
 	var errs []error
-	p := pool{slots: make(chan struct{}, r.s.Concurrency)}
+	p := pool{slots: make(chan struct{}, r.Concurrency)}
 	for _, shard := range rand.Perm(Shards) { //nolint:gosec // no secret: if time is too short, it is so for all alike
 		if r.Late(ctx) {
 			break
@@ -43,7 +43,7 @@ func (p *pool) run(do func()) {
 }
 
 func (r *Relay[M]) drainShard(ctx context.Context, p *pool, shard int) error {
-	for listed, err := range r.box.List(ctx, shard) {
+	for listed, err := range r.Box.List(ctx, shard) {
 		if err != nil {
 			return fmt.Errorf("list shard %d: %w", shard, err)
 		}
@@ -56,32 +56,32 @@ func (r *Relay[M]) drainShard(ctx context.Context, p *pool, shard int) error {
 }
 
 // due reports whether a drain delivers what is due at an instant.
-func (r *Relay[M]) due(at time.Time) bool { return !r.s.Now().Before(at.Add(r.s.Grace)) }
+func (r *Relay[M]) due(at time.Time) bool { return !r.Now().Before(at.Add(r.Grace)) }
 
 // found delivers a message of a list, which may be late.
 func (r *Relay[M]) found(ctx context.Context, listed Entry[M]) {
 	if r.Late(ctx) {
 		return // it has waited for its turn
 	}
-	e, pending, err := r.box.Get(ctx, listed.ID)
+	e, pending, err := r.Box.Get(ctx, listed.ID)
 	if err != nil {
-		r.report(ctx, listed, Uncounted, err)
+		r.Report(listed, Uncounted, err)
 		return
 	}
 	if !pending || e.GivenUp || !r.due(e.Due) {
 		return // the list was late
 	}
 	e, o, err := r.drained(ctx, e)
-	r.report(ctx, e, o, err)
+	r.Report(e, o, err)
 }
 
 // drained takes a message and delivers it.
 func (r *Relay[M]) drained(ctx context.Context, e Entry[M]) (Entry[M], Outcome, error) {
-	if e.Tries >= r.s.MaxTries {
-		return r.giveUp(ctx, e, errTriesUsedUp)
+	if e.Tries >= r.MaxTries {
+		return r.giveUp(ctx, e, nil)
 	}
-	due := r.s.Now().Add(max(r.s.Pause(e.Tries+1), r.s.Timeout+takenLonger))
-	switch taken, err := r.box.Take(ctx, e, due); {
+	due := r.Now().Add(max(r.Pause(e.Tries+1), r.Timeout+takenLonger))
+	switch taken, err := r.Box.Take(ctx, e, due); {
 	case err != nil:
 		return e, Uncounted, err
 	case !taken:
@@ -92,12 +92,12 @@ func (r *Relay[M]) drained(ctx context.Context, e Entry[M]) (Entry[M], Outcome, 
 	switch {
 	case failure == nil:
 		return r.mark(ctx, e)
-	case permanent(failure) || e.Tries >= r.s.MaxTries:
+	case permanent(failure) || e.Tries >= r.MaxTries:
 		return r.giveUp(ctx, e, failure)
 	default:
 		return e, Failed, failure
 	}
 }
 
-// errTriesUsedUp is why a message is given up whose last try nobody has seen the end of.
+// errTriesUsedUp is why a message is given up where no failure tells.
 var errTriesUsedUp = errors.New("it was tried as often as it may be")

@@ -76,20 +76,26 @@ func (b *box) Take(_ context.Context, e relay.Entry[string], _ time.Time) (bool,
 	return err == nil, err
 }
 
-func (b *box) GiveUp(_ context.Context, e relay.Entry[string], _ time.Time) (bool, error) {
+func (b *box) GiveUp(_ context.Context, e relay.Entry[string], _ error, _ time.Time) (bool, error) {
 	return true, b.called("give up", e.ID)
 }
 
 // drain drains the box with a delivery that can never succeed. It returns what is reported.
 func (b *box) drain(ctx context.Context) (told []string, err error) {
-	err = relay.New(b, func(_ context.Context, e relay.Entry[string]) error {
-		return &relay.PermanentError{Err: b.called("deliver", e.ID)}
-	}, func(_ context.Context, e relay.Entry[string], o relay.Outcome, err error) {
-		told = append(told, fmt.Sprint(e.ID, " is ", o, ": ", err))
-	}, relay.Settings{
-		Concurrency: 1, Timeout: time.Minute, MaxTries: 2, Grace: time.Minute,
-		Pause: func(int) time.Duration { return time.Minute }, Now: func() time.Time { return now.Add(time.Minute) },
-	}).Drain(ctx)
+	r := relay.Relay[string]{
+		Settings: relay.Settings{
+			Concurrency: 1, Timeout: time.Minute, MaxTries: 2, Grace: time.Minute,
+			Pause: func(int) time.Duration { return time.Minute }, Now: func() time.Time { return now.Add(time.Minute) },
+		},
+		Box: b,
+		Deliver: func(_ context.Context, e relay.Entry[string]) error {
+			return &relay.PermanentError{Err: b.called("deliver", e.ID)}
+		},
+		Report: func(e relay.Entry[string], o relay.Outcome, err error) {
+			told = append(told, fmt.Sprint(e.ID, " is ", o, ": ", err))
+		},
+	}
+	err = r.Drain(ctx)
 	return told, err
 }
 

@@ -29,20 +29,14 @@ type Entry[M any] struct {
 	Tries int
 	// GivenUp: nobody delivers it any more before somebody has looked at it.
 	GivenUp bool
-	// Failure is the error of the last delivery of one that is given up, nil if nobody has seen its
-	// end.
-	Failure error
-	// Created is when it was written.
-	Created time.Time
 	Message M
 }
 
-// Box is where the messages are. Each of its writes is conditional: it is for an entry that is
-// pending, which is one that is not done, and that has the owner of the entry. False says that it
-// is not so, and then nothing was written.
+// Box is where the messages are. It writes only to an entry that is pending: not done, and with the
+// same owner. False says that it is not, and that nothing was written. A write that returned an
+// error may have been applied, or may still be.
 //
-// A Box is safe for concurrent use. A write that returned an error may have been applied, or may
-// still be.
+// A Box is safe for concurrent use.
 type Box[M any] interface {
 	// Get reads a message. It sees every write that has ended before. False says that it is not
 	// pending, or no message.
@@ -55,10 +49,11 @@ type Box[M any] interface {
 	// the entry is due when e is, and not given up.
 	Take(ctx context.Context, e Entry[M], due time.Time) (bool, error)
 	// GiveUp keeps a message from being delivered. It also requires that no fewer tries are counted
-	// than the entry has: a redrive begins to count anew.
-	GiveUp(ctx context.Context, e Entry[M], now time.Time) (bool, error)
+	// than the entry has: a redrive begins to count anew. failure is the error of the last
+	// delivery, nil if nobody has seen its end.
+	GiveUp(ctx context.Context, e Entry[M], failure error, now time.Time) (bool, error)
 	// List yields the messages of a shard that are pending and not given up, in the order in which
-	// they are due, with their ID, Due and Created. It may be late. An error ends it.
+	// they are due, with their ID and Due. It may be late. An error ends it.
 	List(ctx context.Context, shard int) iter.Seq2[Entry[M], error]
 }
 
@@ -97,7 +92,20 @@ func (o Outcome) Again() bool {
 	}
 }
 
-// Settings are those of a relay. All are set.
+// Relay delivers the messages of a box. It is safe for concurrent use. Grace may be zero; all other
+// fields are set.
+type Relay[M any] struct {
+	Settings
+
+	Box Box[M]
+	// Deliver delivers a message. It returns nil if, and only if, the message has arrived. It does
+	// not panic.
+	Deliver func(ctx context.Context, e Entry[M]) error
+	// Report tells what became of a message. It is called concurrently.
+	Report func(e Entry[M], o Outcome, err error)
+}
+
+// Settings say when a relay delivers what.
 type Settings struct {
 	// Concurrency is how many messages are delivered at once.
 	Concurrency int
@@ -115,26 +123,6 @@ type Settings struct {
 	Now func() time.Time
 }
 
-// Deliver delivers a message. It returns nil if, and only if, the message has arrived. It does not
-// panic.
-type Deliver[M any] func(ctx context.Context, e Entry[M]) error
-
-// Report tells what became of a message. It is called concurrently.
-type Report[M any] func(ctx context.Context, e Entry[M], o Outcome, err error)
-
-// Relay delivers the messages of a box. It is safe for concurrent use. Make one with [New].
-type Relay[M any] struct {
-	box     Box[M]
-	deliver Deliver[M]
-	report  Report[M]
-	s       Settings
-}
-
-// New returns a relay of the messages in a box.
-func New[M any](box Box[M], deliver Deliver[M], report Report[M], s Settings) *Relay[M] {
-	return &Relay[M]{box: box, deliver: deliver, report: report, s: s}
-}
-
 // PermanentError is that of a delivery which can never succeed.
 type PermanentError struct{ Err error }
 
@@ -145,13 +133,13 @@ func (e *PermanentError) Unwrap() error { return e.Err }
 
 // try delivers a message, and ends in time to mark it.
 func (r *Relay[M]) try(ctx context.Context, e Entry[M]) error {
-	limit := r.s.Timeout
+	limit := r.Timeout
 	if deadline, limited := ctx.Deadline(); limited {
 		limit = min(limit, time.Until(deadline)-reserve)
 	}
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
-	return r.deliver(ctx, e)
+	return r.Deliver(ctx, e)
 }
 
 const (

@@ -1,6 +1,7 @@
 package relay
 
 import (
+	"cmp"
 	"context"
 	"errors"
 )
@@ -13,7 +14,7 @@ import (
 func (r *Relay[M]) Stream(ctx context.Context, entries []Entry[M]) []Outcome {
 	outcomes := make([]Outcome, len(entries))
 	first := make(map[generation]int, len(entries))
-	p := pool{slots: make(chan struct{}, r.s.Concurrency)}
+	p := pool{slots: make(chan struct{}, r.Concurrency)}
 	for i, e := range entries {
 		if _, twice := first[e.generation()]; twice {
 			continue
@@ -23,7 +24,7 @@ func (r *Relay[M]) Stream(ctx context.Context, entries []Entry[M]) []Outcome {
 		p.run(func() {
 			e, o, err := r.handedOver(ctx, e)
 			outcomes[i] = o
-			r.report(ctx, e, o, err)
+			r.Report(e, o, err)
 		})
 	}
 	p.running.Wait()
@@ -50,16 +51,16 @@ func (r *Relay[M]) handedOver(ctx context.Context, e Entry[M]) (Entry[M], Outcom
 	case permanent(failure):
 		return r.giveUp(ctx, e, failure)
 	}
-	tries, pending, err := r.box.Failed(ctx, e, r.s.Now().Add(r.s.Pause(1)))
+	tries, pending, err := r.Box.Failed(ctx, e, r.Now().Add(r.Pause(1)))
 	e.Tries = tries
 	switch {
 	case err != nil:
 		return e, Uncounted, errors.Join(failure, err)
 	case !pending:
 		return e, Elsewhere, failure
-	case tries >= r.s.MaxTries:
+	case tries >= r.MaxTries:
 		return r.giveUp(ctx, e, failure)
-	case tries > r.s.Reports:
+	case tries > r.Reports:
 		return e, PutOff, failure
 	default:
 		return e, Failed, failure
@@ -68,18 +69,17 @@ func (r *Relay[M]) handedOver(ctx context.Context, e Entry[M]) (Entry[M], Outcom
 
 // mark marks a message that was delivered.
 func (r *Relay[M]) mark(ctx context.Context, e Entry[M]) (Entry[M], Outcome, error) {
-	if _, err := r.box.Done(ctx, e, r.s.Now()); err != nil {
+	if _, err := r.Box.Done(ctx, e, r.Now()); err != nil {
 		return e, Unmarked, err
 	}
 	return e, Delivered, nil
 }
 
-// giveUp gives up a message that was not delivered.
+// giveUp gives up a message that was not delivered. The failure is nil if nobody has seen the end of
+// its last try.
 func (r *Relay[M]) giveUp(ctx context.Context, e Entry[M], failure error) (Entry[M], Outcome, error) {
-	if !errors.Is(failure, errTriesUsedUp) {
-		e.Failure = failure
-	}
-	givenUp, err := r.box.GiveUp(ctx, e, r.s.Now())
+	givenUp, err := r.Box.GiveUp(ctx, e, failure, r.Now())
+	failure = cmp.Or(failure, errTriesUsedUp)
 	switch {
 	case err != nil:
 		return e, Uncounted, errors.Join(failure, err)

@@ -82,7 +82,7 @@ func (b boxOf) Take(_ context.Context, e entry, due time.Time) (bool, error) {
 }
 
 // GiveUp implements [relay.Box].
-func (b boxOf) GiveUp(_ context.Context, e entry, now time.Time) (bool, error) {
+func (b boxOf) GiveUp(_ context.Context, e entry, _ error, now time.Time) (bool, error) {
 	return b.write(boxGiveUp, e, now)
 }
 
@@ -154,7 +154,7 @@ func (o *outbox) answer(c boxCall) boxReply {
 func (o *outbox) page() (page []entry) {
 	for _, m := range o.messages {
 		if pending(m) && !m.GivenUp {
-			page = append(page, entry{ID: m.ID, Due: m.Due, Created: m.Created})
+			page = append(page, entry{ID: m.ID, Due: m.Due})
 		}
 	}
 	slices.SortFunc(page, func(x, y entry) int { return cmp.Or(x.Due.Compare(y.Due), cmp.Compare(x.ID, y.ID)) })

@@ -13,7 +13,7 @@ func TestBoxKeepsItsContract(t *testing.T) {
 	t.Parallel()
 	due, later := time.UnixMilli(1), time.UnixMilli(2)
 	of := func(owner string, due time.Time, tries int, givenUp bool) entry {
-		return entry{ID: "m", Owner: owner, Created: time.UnixMilli(1), Due: due, Tries: tries, GivenUp: givenUp}
+		return entry{ID: "m", Owner: owner, Due: due, Tries: tries, GivenUp: givenUp}
 	}
 	fresh, once, givenUp := of("A", due, 0, false), of("A", later, 1, false), of("A", due, 3, true)
 	done, replaced := of("A", time.Time{}, 0, false), of("B", due, 0, false)

@@ -111,8 +111,7 @@ func (d *delivery) addressed(ctx context.Context, writes rows.Writes) rows.Write
 	writes = slices.Clone(writes)
 	for n, one := range writes {
 		if one.Sends != nil {
-			now := d.clock()
-			writes[n].Sends = entry{ID: claim.DerivedKey(one.Key), Owner: claim.Owner, Created: now, Due: now}
+			writes[n].Sends = entry{ID: claim.DerivedKey(one.Key), Owner: claim.Owner, Due: d.clock()}
 		}
 	}
 	return writes

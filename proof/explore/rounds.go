@@ -63,7 +63,9 @@ func (d *delivery) relay() {
 	if d.hurried {
 		cancel()
 	}
-	carrier := relay.New(boxOf(d.askBox), d.deliver, d.reported, d.world.settings())
+	carrier := relay.Relay[struct{}]{
+		Settings: d.world.settings(), Box: boxOf(d.askBox), Deliver: d.deliver, Report: d.reported,
+	}
 	if d.entries == nil {
 		_ = carrier.Drain(ctx) // an error is one of lists, which have none here
 	} else {
@@ -106,7 +108,7 @@ func (w *world) received(e entry, how Receives) {
 }
 
 // reported takes what became of a message in a round.
-func (d *delivery) reported(_ context.Context, e entry, o relay.Outcome, err error) {
+func (d *delivery) reported(e entry, o relay.Outcome, err error) {
 	if d.dead {
 		return
 	}
