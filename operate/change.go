@@ -59,7 +59,10 @@ func allowed(r store.Record, v Verdict, now time.Time) error {
 	case r.Owner == "" && r.Status != store.StatusUnknown:
 		return refusal(ErrForeign, "%v, which wrote it", ErrForeign)
 	case state == StateInProgress:
-		return live(r.ProtectedUntil())
+		until := r.ProtectedUntil()
+		e := refusal(ErrLive, "%v until %s", ErrLive, until.Format(time.RFC3339))
+		e.Until = until
+		return e
 	case doubt(r) != "":
 		return refusal(ErrForeign,
 			"operate: it is not certain that this item is a record of an idempotent handler (%s)", doubt(r))
@@ -80,8 +83,8 @@ func allowed(r store.Record, v Verdict, now time.Time) error {
 	}
 }
 
-// doubt says why an item is not certainly a record of this module, although it reads like one: a
-// table of sessions or of orders may have the same attributes. It is empty if there is none.
+// doubt says why an item that reads like a record may be none of this module: a table of sessions
+// or of orders may have the same attributes. It is empty if it certainly is one.
 func doubt(r store.Record) string {
 	switch {
 	case r.Operation() == "":
@@ -99,7 +102,6 @@ func doubt(r store.Record) string {
 	}
 }
 
-// next is the record after the change.
 func (o *Operator) next(seen store.Record, v Verdict, a Act, now time.Time) store.Record {
 	s := life.Settling{By: a.By, Why: a.Why, What: v.said(), Now: now, Retention: o.retention}
 	switch v.action {
@@ -152,7 +154,6 @@ func (o *Operator) remove(ctx context.Context, seen store.Record) error {
 	return o.changed(held, found)
 }
 
-// unchanged reports whether the record is still the one that was shown.
 func (o *Operator) unchanged(ctx context.Context, seen store.Record) error {
 	held, found, err := o.store.Get(ctx, seen.Key)
 	switch {
@@ -165,7 +166,7 @@ func (o *Operator) unchanged(ctx context.Context, seen store.Record) error {
 	}
 }
 
-// lookBudget bounds the look at a record whose change was not answered. The context of the caller
+// lookBudget bounds the look at a record whose change was not answered: the context of the caller
 // may have ended.
 const lookBudget = 3 * time.Second
 

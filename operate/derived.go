@@ -15,14 +15,14 @@ import (
 var derivedKey = regexp.MustCompile(`^[0-9a-f]{8}-[0-9a-f]{4}-8[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$`)
 
 // FindDerived returns the record whose execution handed out this key of idempotent.DerivedKey, and
-// the name that the key has there. It is how the event of another service, which knows the key that
-// it was called with, leads to a record.
+// the name that the key has there. So the event of another service, which knows the key that it was
+// called with, leads to a record.
 //
-// Only records that somebody has to settle keep the names of their keys, so only those are found,
-// and a step's name is one. Where a process died before it had learned a name, those of other
-// records of the operation are tried, and the ones that are given. It reads each of these records:
-// those of one operation, or, if it is empty, of all, through the index. If there is none the error
-// is [ErrNotFound]; a key of another form is an [ErrInput].
+// Only records that somebody has to settle keep the names of their keys; the name of a step is one.
+// It reads each of these records through the index: those of one operation, or, if it is empty, of
+// all. A process may have died before it had learned a name, so it tries those of other records of
+// the operation, too, and the ones that are given. If there is no such record the error is
+// [ErrNotFound]; a key of another form is an [ErrInput].
 func (o *Operator) FindDerived(ctx context.Context, operation, key string, names ...string) (s Shown,
 	name string, err error,
 ) {
@@ -64,9 +64,8 @@ func (o *Operator) FindDerived(ctx context.Context, operation, key string, names
 // mostTried is how many names of an operation are tried on its other records.
 const mostTried = 100
 
-// DerivedKeys are the keys of idempotent.DerivedKey that executions of the record are known to have
-// handed out, or may have, and those of other names, by their names: those that it keeps, and those
-// of its open steps.
+// DerivedKeys are the keys of idempotent.DerivedKey that executions of the record may have handed
+// out, by their names: those that it keeps, those of its open steps, and those that are given.
 func (s Shown) DerivedKeys(names ...string) map[string]string {
 	keys := make(map[string]string)
 	for _, name := range slices.Concat(names, s.Record.Derived, s.open) {
@@ -76,8 +75,7 @@ func (s Shown) DerivedKeys(names ...string) map[string]string {
 }
 
 // DerivedKey returns the key that idempotent.DerivedKey has for this name in every execution of the
-// record, whether one has asked for it or not. It is how what another service says of a key is
-// compared with a record.
+// record, whether one has asked for it or not.
 func (s Shown) DerivedKey(name string) string { return descriptionOf(s.Record).DerivedKey(name) }
 
 // descriptionOf is what a request stands for whose execution has this record.

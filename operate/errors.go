@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// The errors of an operator. What refuses something is an [*Error], and one of these. Those of the
-// store come wrapped, see package store.
+// The errors of an operator. What refuses something is an [*Error] of one of these kinds. Those of
+// the store come wrapped.
 var (
 	// ErrNotFound is returned when there is no record under the key.
 	ErrNotFound = errors.New("operate: there is no record under this key")
@@ -15,11 +15,10 @@ var (
 	ErrChanged = errors.New("operate: the record has changed since it was shown")
 	// ErrLive is returned when an execution holds the record: its lease is live.
 	ErrLive = errors.New("operate: an execution holds the record")
-	// ErrForeign is returned when AWS Powertools wrote the record, or shares it, and what was asked
-	// cannot be done safely; and when it is not certain that an item is a record of this module.
+	// ErrForeign is returned when what was asked cannot be done safely: AWS Powertools wrote the
+	// record, or shares it, or it is not certain that the item is a record of this module.
 	ErrForeign = errors.New("operate: the record belongs to AWS Powertools")
-	// ErrOtherOperation is returned when the record belongs to another operation than the one that
-	// was named.
+	// ErrOtherOperation is returned when the record is not of the operation of the [Act].
 	ErrOtherOperation = errors.New("operate: the record belongs to another operation")
 	// ErrState is returned when what was asked makes no sense in the state of the record.
 	ErrState = errors.New("operate: the record is in another state")
@@ -27,29 +26,25 @@ var (
 	ErrStep = errors.New("operate: the step is another one")
 	// ErrInput is returned when an argument is bad, before anything is read or written.
 	ErrInput = errors.New("operate: bad input")
-	// ErrOutcomeUnknown is returned when the store did not say whether a change was applied, and a
-	// look at the record did not tell either. Inspect the record again: if the change was applied,
-	// its SettledBy and SettledAt are those of the change.
+	// ErrOutcomeUnknown is returned when neither the store nor a look at the record told whether a
+	// change was applied. Inspect the record again: if so, its SettledBy and SettledAt are those of
+	// the change.
 	ErrOutcomeUnknown = errors.New("operate: whether the change was applied is not known")
-	// ErrNeedsScan is returned when a listing would have to read all records of the store, and
-	// [Query.Scan] does not allow it: there is no index of records with attention, or it does not
-	// know what the query asks for.
+	// ErrNeedsScan is returned when there is no index of records with attention, or it does not know
+	// what a query asks for, and [Query.Scan] does not allow to read all records of the store.
 	ErrNeedsScan = errors.New("operate: the listing has to read every record of the store")
 )
 
-// Error says why something was refused: nothing was changed. Its zero value means nothing.
+// Error says why something was refused. Nothing was changed. Its zero value means nothing.
 type Error struct {
 	// Kind is which of the errors above it is, for errors.Is.
 	Kind error
 	// Field names the argument that is bad, of [ErrInput]: "by", "why", "key", "result", … Problem
 	// says what is wrong with it, and does not quote results.
 	Field, Problem string
-	// State is what the record is, of [ErrState].
-	State State
-	// Until is the end of the lease, of [ErrLive].
-	Until time.Time
-	// Now is the record as it is now, of [ErrChanged], to be looked at and, perhaps, acted on. It
-	// is nil if there is none any more.
+	State          State     // of the record, of [ErrState]
+	Until          time.Time // the end of the lease, of [ErrLive]
+	// Now is the record as it is now, of [ErrChanged], nil if there is none any more.
 	Now *Shown
 
 	text string
@@ -75,11 +70,5 @@ func bad(field, problem string, args ...any) error {
 func inState(action Action, state State) error {
 	e := refusal(ErrState, "operate: cannot %s: the record is %s", action, state)
 	e.State = state
-	return e
-}
-
-func live(until time.Time) error {
-	e := refusal(ErrLive, "%v until %s", ErrLive, until.Format(time.RFC3339))
-	e.Until = until
 	return e
 }

@@ -22,12 +22,12 @@ type Query struct {
 	// state but StateUnknown needs Scan.
 	States []State
 	// NotDue adds the records that were released with steps and are not due yet. With States it
-	// means nothing: they list all records in these states.
+	// means nothing.
 	NotDue bool
 	// Operation restricts the listing to one operation; empty means all.
 	Operation string
-	// OlderThan restricts the listing to records that have been what they are for at least this
-	// long, see [Shown]; 0 does not.
+	// OlderThan, unless 0, restricts the listing to records that have been what they are for so
+	// long, see [Shown].
 	OlderThan time.Duration
 
 	// Scan allows the listing to read every record of the store. See [Operator.Cost] before.
@@ -39,14 +39,13 @@ type Query struct {
 }
 
 // List yields what the query asks for, without results and steps. It may be stale:
-// [Operator.Inspect] a record before anything is done to it; what a listing yields is refused. A
-// record has what the listing has read, see [store.Lister]; one with attention was then read by
-// itself.
+// [Operator.Inspect] a record before anything is done to it. A record has what [store.Lister] says,
+// and all if it has attention.
 //
 // The pages, the waits between them and the errors are those of [store.Lister]. A
 // [*store.UnreadableError] is about one record, whose key is in the [Shown] beside it, and the
-// listing goes on. A query that needs Scan and does not allow it is
-// [ErrNeedsScan]. A bad query is an [ErrInput].
+// listing goes on. A query that needs Scan and does not allow it is [ErrNeedsScan], a bad one
+// [ErrInput].
 func (o *Operator) List(ctx context.Context, q Query) iter.Seq2[Shown, error] {
 	return func(yield func(Shown, error) bool) {
 		sq, err := o.query(q)
@@ -75,9 +74,9 @@ func (o *Operator) List(ctx context.Context, q Query) iter.Seq2[Shown, error] {
 // mostAtOnce is how many records of a listing are read at once.
 const mostAtOnce = 32
 
-// records yields what the store lists, and reads what that says too little of: what the index has,
-// and whose attention may mean something. What is gone, or may still run, is left out. Beside an
-// error a record has its key.
+// records yields what the store lists. What the index has, and what has attention that may mean
+// something, it reads. What is gone, or may still run, is left out. Beside an error a record has
+// its key.
 func (o *Operator) records(ctx context.Context, q store.Query) iter.Seq2[store.Record, error] {
 	return func(yield func(store.Record, error) bool) {
 		var batch []*entry
@@ -130,8 +129,8 @@ func (o *Operator) read(ctx context.Context, q store.Query, batch []*entry) {
 	}
 }
 
-// Cost tells what [Operator.List] with this query would read, before it does: with Scan, all
-// records of the store. Beside that, each record that the index names is read by itself.
+// Cost tells what [Operator.List] with this query would read: with Scan, all records of the store.
+// Beside that, each record that the index names is read by itself.
 func (o *Operator) Cost(ctx context.Context, q Query) (store.Cost, error) {
 	sq, err := o.query(q)
 	if err != nil {

@@ -10,23 +10,19 @@
 // # What is guaranteed
 //
 //   - Each change is one compare-and-swap on the record as [Operator.Inspect] has read it. If the
-//     record has changed since then, nothing happens, and the error is an [ErrChanged] with the
-//     record as it is now. A step that was written since then is a change.
+//     record, or a step of it, has changed since then, nothing happens, and the error is an
+//     [ErrChanged] with the record as it is now.
 //   - A record whose lease is live is left alone: an [ErrLive].
 //   - A change puts a new random owner into the record. A write that the execution before has sent,
 //     and that is still on its way, matches no more.
 //
-// So an operator and an execution never both win. The verdict of the operator is final. An
-// execution that comes back after its record was settled gets the stored result, or error, if the
-// verdict was executed or failed. It gets idempotent.ErrSuperseded if the verdict was not executed,
-// or the record was released. If that verdict was wrong, the effect repeats.
-//
-// Steps whose end is recorded stay, and do not run again, until the record is completed or deleted.
+// So an operator and an execution never both win, and the verdict of the operator is final. An
+// execution that comes back gets the result or the error that was settled, and
+// idempotent.ErrSuperseded if the record was released. If it was wrong to release it, the effect
+// repeats.
 //
 // [Operator.Delete] is the exception, because nothing is left in the store: an execution that comes
 // back stores its result again, if no other request has claimed the key meanwhile.
-//
-// # Who, when and why
 //
 // Each change needs an [Act]. A record that is kept carries it, in SettledBy, SettledAt and
 // SettledReason, and each call returns an [Entry] for your audit log. Neither holds a result or a
@@ -61,9 +57,8 @@ type Config struct {
 	_ struct{} // literals name their fields: more may come
 
 	// Retention is for how long a record is kept at least after it was settled or released. Give it
-	// the retention of the handler. Default a day. It never shortens the time that a record has: an
-	// UNKNOWN one is kept for 30 days by default, and stays so, because a client whose retry comes
-	// late must not execute again.
+	// the retention of the handler. Default a day. It never shortens the time that a record has: a
+	// client whose retry of an UNKNOWN one comes late, after 30 days by default, must not execute.
 	Retention time.Duration
 	// Clock is compared with leases and expiries. Default is time.Now.
 	Clock func() time.Time
@@ -83,28 +78,27 @@ func New(s store.Store, config ...Config) *Operator {
 	return &Operator{store: s, now: c.Clock, retention: cmp.Or(c.Retention, defaultRetention)}
 }
 
-// Shown is a record as [Operator.Inspect] has read it, or as [Operator.List] found it. What is done
-// to it is conditional on that. It is a plain value; one that Inspect did not return is refused.
+// Shown is a record as [Operator.Inspect] has read it, or as [Operator.List] found it. Changes are
+// conditional on what Inspect has read; what it did not return is refused. It is a plain value.
 type Shown struct {
-	// Record is the record. Its Result is nil if it is kept in parts: see [Operator.Result]. Its
-	// Steps have the results of steps likewise: to show no results, see [Shown.Steps] and
-	// [Operator.StepResult].
+	// Record is the record. Its Result, and that of a step, is nil if it is kept in parts: see
+	// [Operator.Result] and [Operator.StepResult]. [Shown.Steps] shows steps without results.
 	Record store.Record
 	// State is what the record means at the instant At, when it was read by the clock of the
 	// operator.
 	State State
 	At    time.Time
-	// Since is when the record became what it is: when it became UNKNOWN, whatever was asked about
-	// it since, when its lease ended, when it was released or completed. Where the record does not
-	// say that, it is when it was created.
+	// Since is when the record became what it is: UNKNOWN, whatever was asked about it since,
+	// crashed, which is when its lease ended, released or completed. Where the record does not say
+	// that, it is when it was created.
 	Since time.Time
 	// Due is true if somebody has to settle the record now:
 	//
 	//   - it is UNKNOWN
 	//   - it has crashed, or the reconciliation that asked about it has, and its handler refuses
 	//     crashed executions or has a resolver
-	//   - it was released with steps, and its AttentionAt has come. It is not due at once, because
-	//     as a rule the client retries, and the next execution goes on where the one before stopped
+	//   - it was released with steps, and its AttentionAt has come: as a rule the client retries
+	//     before, and the next execution goes on where the one before stopped
 	Due bool
 
 	// read is the record that changes are conditional on, whatever becomes of Record. open are the
@@ -113,9 +107,8 @@ type Shown struct {
 	open []string
 }
 
-// Inspect reads a record. If there is none the error is [ErrNotFound]; a record that is there and
-// cannot be understood is a [*store.UnreadableError]. A record that has expired and is not dropped
-// yet is shown as [StateExpired].
+// Inspect reads a record. If there is none the error is [ErrNotFound]. One that cannot be
+// understood is a [*store.UnreadableError], and one that has expired is shown as [StateExpired].
 func (o *Operator) Inspect(ctx context.Context, key string) (Shown, error) {
 	if key == "" {
 		return Shown{}, bad("key", isEmpty)
@@ -140,9 +133,9 @@ func (o *Operator) show(r store.Record) Shown {
 	}
 }
 
-// Result returns the stored result of a completed record, also one that is kept in parts. It has
-// been verified by the seal of the record, if that has one. The bytes are the caller's. A record
-// that is not completed has none: an [ErrState].
+// Result returns the stored result of a completed record, also one that is kept in parts, verified
+// by the seal of the record if that has one. The bytes are the caller's. A record that is not
+// completed has none: an [ErrState].
 func (o *Operator) Result(ctx context.Context, s Shown) ([]byte, error) {
 	r, err := s.record()
 	if err != nil {
@@ -154,8 +147,8 @@ func (o *Operator) Result(ctx context.Context, s Shown) ([]byte, error) {
 	return o.result(ctx, r, r.Seal == "" || r.Sealed(r.Result), "its result is not the one that was committed")
 }
 
-// result reads the result of a record, also one that is kept beside it. One in the record counts if
-// it is sealed; if not, that is the reason.
+// result reads a result from the record or its parts. One in the record counts if it is sealed; if
+// not, that is the reason.
 func (o *Operator) result(ctx context.Context, r store.Record, sealed bool, reason string) ([]byte, error) {
 	if r.Parts == "" {
 		if !sealed {

@@ -15,19 +15,14 @@ import (
 	"github.com/go-idempotent/idempotent/store"
 )
 
-const (
-	defaultConcurrency = 4
-	// reconcileReserve is what is kept of an invocation for its report and for settling what was
-	// asked.
-	reconcileReserve = 3 * time.Second
-)
+// reconcileReserve is what is kept of an invocation for its report and for settling what was asked.
+const reconcileReserve = 3 * time.Second
 
 // ReconcileConfig adjusts [Reconcile]. A zero field means its default.
 type ReconcileConfig struct {
 	_ struct{} // literals name their fields: more may come
 
-	// How says how each record is asked about. Its OnlyDue means nothing: Run asks what is due, All
-	// asks everything.
+	// How says how each record is asked about. Its OnlyDue means nothing.
 	How idempotent.Reconciling
 	// Concurrency is about how many records are asked about at once. Default 4.
 	Concurrency int
@@ -39,32 +34,30 @@ type ReconcileConfig struct {
 	ScanRate float64
 	// Observe, unless nil, gets the report of each run, also of one that fails.
 	Observe func(context.Context, report.Reconciled)
-	// Trace, unless nil, is called at the start of each run, with the operation. Questions are
-	// asked under the context that it returns, and the function that it returns gets the report at
-	// the end, after Observe. Neither may panic. Package observe/otel has one for OpenTelemetry.
+	// Trace, unless nil, is called with the operation at the start of each run. Questions are asked
+	// under its context, and the function that it returns gets the report after Observe. Neither
+	// may panic. Package observe/otel has one for OpenTelemetry.
 	Trace func(context.Context, report.Reconciled) (context.Context, func(report.Reconciled))
 }
 
 // Reconciler settles the records of one handler that somebody has to settle, by asking. Make it
-// with [Reconcile]; the zero value is not usable. It is safe for concurrent use: several may run at
-// once.
+// with [Reconcile]; the zero value is not usable. Any number may run at once, in this process too.
 type Reconciler struct {
 	operation string
 	operator  *Operator
 	config    ReconcileConfig
-	// one asks about a record.
-	one func(ctx context.Context, key string, how idempotent.Reconciling) (idempotent.Reconciled, error)
+	ask       func(ctx context.Context, key string, how idempotent.Reconciling) (idempotent.Reconciled, error)
 }
 
-// Reconcile returns a function for a schedule, which settles what no client retries: it asks the
-// resolver about each record of the handler that somebody has to settle and that is due, see
-// [idempotent.Handler.Reconcile]. Give Run to lambda.Start:
+// Reconcile returns a function for a schedule, which settles what no client retries. It asks the
+// resolver about each record of the handler that somebody has to settle, see
+// [idempotent.Handler.Reconcile]:
 //
 //	lambda.Start(operate.Reconcile(handler, resolver).Run)
 //
-// The handler is wrapped as in its own function, with the same options, so that results are stored
-// in the same form. It does not run. The resolver gets no event: it asks the other service by the
-// keys of the execution, x.DerivedKey("charge").
+// The handler has the options that it has in its own function, so that results are stored in the
+// same form. It does not run. The resolver gets no event: it asks the other service by the keys of
+// the execution, x.DerivedKey("charge").
 //
 // A wrong configuration panics with an [*idempotent.ConfigError].
 func Reconcile[In, Out any](
@@ -82,10 +75,10 @@ func Reconcile[In, Out any](
 	p.Addf(c.Concurrency < 0, "Concurrency: %d is negative", c.Concurrency)
 	p.Addf(c.ScanRate < 0 || c.ScanRate > 0 && !c.Scan, "ScanRate: %v is negative, or Scan is not set", c.ScanRate)
 	p.Panic()
-	c.Concurrency = cmp.Or(c.Concurrency, defaultConcurrency)
+	c.Concurrency = cmp.Or(c.Concurrency, 4)
 	return &Reconciler{
 		operation: h.RecordsOf(), operator: New(h.Store(), Config{Clock: h.Now}), config: c,
-		one: func(ctx context.Context, key string, how idempotent.Reconciling) (idempotent.Reconciled, error) {
+		ask: func(ctx context.Context, key string, how idempotent.Reconciling) (idempotent.Reconciled, error) {
 			return h.Reconcile(ctx, key, resolver, how)
 		},
 	}
@@ -97,13 +90,12 @@ const maxReconcileProblems = 100
 // Run asks about every record that is due, as far as there is time: it begins with none that could
 // not end before the deadline of ctx. Those that are left stay due.
 //
-// An error says that the records could not be listed, or not all of them; the report is true all
-// the same. [ErrNeedsScan] is one of a store without an index.
+// An error says that not all records could be listed; the report is true all the same.
+// [ErrNeedsScan] is one of a store without an index.
 func (r *Reconciler) Run(ctx context.Context) (report.Reconciled, error) { return r.run(ctx, true) }
 
-// All is Run for every record that somebody has to settle: also for those that are not due yet, and
-// those that are given up. It is run by hand, for example after an outage of the service that the
-// resolver asks. It counts as one question more for each.
+// All is Run also for records that are not due yet, and for those that are given up. It is run by
+// hand, say after an outage of the service that the resolver asks, and counts as one more question.
 func (r *Reconciler) All(ctx context.Context) (report.Reconciled, error) { return r.run(ctx, false) }
 
 func (r *Reconciler) run(ctx context.Context, due bool) (report.Reconciled, error) {
@@ -151,7 +143,7 @@ func (r *Reconciler) each(ctx context.Context, t *reconcileTally, due bool) erro
 		t.change(func(r *report.Reconciled) { r.NotEnded++ })
 		running.Go(func() {
 			defer func() { <-slots }()
-			done, err := r.one(ctx, key, how)
+			done, err := r.ask(ctx, key, how)
 			t.end(key, done, err)
 		})
 	})
@@ -188,8 +180,8 @@ func (r *Reconciler) listed(ctx context.Context, t *reconcileTally, due bool, do
 	return nil
 }
 
-// wait waits for the resolvers that run, until there is no time left. One that still runs holds its
-// claim as long as its process lives.
+// wait waits for the resolvers that run, as long as there is time. One that still runs holds its
+// claim while its process lives.
 func (r *Reconciler) wait(ctx context.Context, running *sync.WaitGroup) {
 	if end, limited := ctx.Deadline(); limited {
 		var cancel context.CancelFunc

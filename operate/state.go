@@ -15,14 +15,13 @@ type State string
 const (
 	// StateInProgress: an execution runs, its lease is live.
 	StateInProgress State = "in-progress"
-	// StateCrashed: an execution, or a question of a reconciliation, ended without saying how, or
-	// has lost its lease, and no request has come since. What the handler says of its effects
-	// decides what the next one does.
+	// StateCrashed: the lease of an execution, or of a question of a reconciliation, has ended, and
+	// nobody said how. What the handler says of its effects decides what the next request does.
 	StateCrashed State = "crashed"
 	// StateReleased: nobody holds the key; the next request executes.
 	StateReleased State = "released"
-	// StateCompleted: the record has a result, or a stored error, which requests get. Its reason is
-	// store.ReasonTerminal if it is an error.
+	// StateCompleted: requests get the result of the record, or its error if the reason is
+	// store.ReasonTerminal.
 	StateCompleted State = "completed"
 	// StateUnknown: the execution may have had its effect. Somebody has to settle the record.
 	StateUnknown State = "unknown"
@@ -61,20 +60,19 @@ type Transition struct {
 	// What has happened:
 	//
 	//   - taken-over: an execution died, and another one has begun
-	//   - failed: an execution failed with an error of the type Detail, and has left steps
-	//   - unknown: it became UNKNOWN, for the reason Detail, which the type of an error follows if
-	//     there was one
-	//   - asked: a resolver could not tell, because of an error of the type Detail, if there was
+	//   - failed: an execution failed, and has left steps. Detail is the type of its error
+	//   - unknown: it became UNKNOWN. Detail is the reason, and the type of an error if there was
 	//     one
+	//   - asked: a resolver could not tell. Detail is the type of its error, if there was one
 	//   - given-up: no reconciliation asks any more
-	//   - settled: as what and by whom, says Detail
+	//   - settled: Detail says as what and by whom
 	What string `json:"what"`
 	// Detail may be cut at its beginning, and never is a text of a handler.
 	Detail string `json:"detail,omitempty"`
 }
 
-// Story returns the last transitions of the record, the first one first. A record keeps a few of
-// them, also after it is settled. One whose first execution has completed it has none.
+// Story returns the last few transitions of the record, the first one first. A record that its
+// first execution has completed has none.
 func (s Shown) Story() []Transition {
 	story := life.StoryOf(s.Record)
 	all := make([]Transition, len(story))

@@ -14,10 +14,9 @@ import (
 type Step struct {
 	Name  string    `json:"name"`
 	State StepState `json:"state"`
-	// Bytes is the size of a result, or of a failure, that is kept in the record; 0 if there is
-	// none, or if it is kept in parts.
-	Bytes int `json:"bytes,omitempty"`
-	// InParts is true if the result is kept beside the record.
+	// Bytes is the size of a result, or of a failure, that is kept in the record. InParts is true
+	// if it is kept beside it.
+	Bytes   int  `json:"bytes,omitempty"`
 	InParts bool `json:"in_parts,omitempty"`
 }
 
@@ -26,9 +25,9 @@ type StepState string
 
 // The states of a step.
 const (
-	// StepRecorded: it was executed, and its result is recorded. It does not run again.
+	// StepRecorded: it has a result, and does not run again.
 	StepRecorded StepState = "recorded"
-	// StepHasFailed: it failed for good, and its error is recorded. It does not run again.
+	// StepHasFailed: it failed for good, and does not run again.
 	StepHasFailed StepState = "failed"
 	// StepOpen: it may have begun, and nobody has recorded its end.
 	StepOpen StepState = "open"
@@ -61,8 +60,8 @@ func stepsOf(r store.Record) []Step {
 }
 
 // StepResult returns the recorded result of a step, or its recorded error, also one that is kept in
-// parts. It has been verified by the seal of the step. The bytes are the caller's. A record without
-// such a step, and a step that has no result, is an [ErrStep].
+// parts, verified by the seal of the step. The bytes are the caller's. A record without such a
+// step, and a step that has no result, is an [ErrStep].
 func (o *Operator) StepResult(ctx context.Context, s Shown, name string) ([]byte, error) {
 	r, err := s.record()
 	if err != nil {
@@ -82,16 +81,16 @@ func (o *Operator) StepResult(ctx context.Context, s Shown, name string) ([]byte
 const showStep = "show the result of a step"
 
 // StepExecuted says that a step which may have begun had its effect, and that this is its result:
-// what the function of the step would have returned, as JSON. It says nothing of other steps that
-// may have begun. A record does not tell what a step returns, so the form is not checked. If it is
-// another one, requests get an error; settle the record with its result then, or delete it.
+// what the function of the step would have returned, as JSON. It says nothing of other steps.
+// Nothing in a record tells the form. If it is a wrong one, requests get an error; settle the
+// record with its result then, or delete it.
 func StepExecuted(name string, result []byte) Verdict {
 	return Verdict{action: ActionStepExecuted, step: name, result: bytes.Clone(result)}
 }
 
 // StepFailed says that a step which may have begun failed for good, without an effect that counts.
 // The handler gets an error of this type and with this message, as if the function of the step had
-// returned it marked with idempotent.Terminal. It says nothing of other steps that may have begun.
+// returned it marked with idempotent.Terminal. It says nothing of other steps.
 func StepFailed(name, errorType, message string) Verdict {
 	v := Failed(errorType, message)
 	v.action, v.step = ActionStepFailed, name

@@ -4,16 +4,11 @@
 //		How: idempotent.Reconciling{GiveUp: operatesqs.GiveUp(sqs.NewFromConfig(cfg), os.Getenv("GIVEN_UP_QUEUE_URL"))},
 //	})
 //
-// It needs the IAM action sqs:SendMessage.
+// It needs the IAM action sqs:SendMessage. The message is a [GivenUp] as JSON. It has no key of a
+// client, no payload and no result: to see more, look at the record.
 //
-// The message is a [GivenUp] as JSON: which record it is, and since when nobody can tell. It has no
-// key of a client, no payload and no result. To see more, look at the record.
-//
-// # A message may come more than once
-//
-// If the record cannot be marked as given up after the message was sent, it is sent again later. A
-// standard queue drops nothing. So whoever receives it makes it once for each record, for example
-// as the reference of a ticket.
+// If the record cannot be marked as given up after the message was sent, it is sent again later. So
+// whoever receives it acts once for each record, for example with it as the reference of a ticket.
 //
 // A queue whose URL ends in .fifo is a FIFO queue. Each record is a message group of its own, so
 // that none waits for another, and the same message is dropped if it comes again within five
@@ -34,8 +29,7 @@ import (
 	"github.com/go-idempotent/idempotent/internal/setup"
 )
 
-// Client is what is needed of an SQS client. [*sqs.Client] implements it. It has to be safe for
-// concurrent use.
+// Client is an [*sqs.Client], or what is like it. It has to be safe for concurrent use.
 type Client interface {
 	SendMessage(ctx context.Context, in *sqs.SendMessageInput,
 		optFns ...func(*sqs.Options)) (*sqs.SendMessageOutput, error)
@@ -53,10 +47,9 @@ type GivenUp struct {
 }
 
 // GiveUp returns a function for [idempotent.Reconciling].GiveUp that sends a message to the queue
-// with this URL. It sends nothing yet.
+// with this URL. The function is safe for concurrent use. An error of it wraps that of the client.
 //
-// It panics with an [*idempotent.ConfigError] that names every problem. The function is safe for
-// concurrent use. An error of it wraps that of the client.
+// GiveUp sends nothing. It panics with an [*idempotent.ConfigError] that names every problem.
 func GiveUp(client Client, queueURL string) func(ctx context.Context, x idempotent.Execution, tries int) error {
 	p := setup.Of("operatesqs.GiveUp")
 	fifo := p.Queue(client, queueURL)
