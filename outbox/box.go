@@ -26,13 +26,11 @@ const (
 	attributeID        = "id"
 	attributeOwner     = "owner"
 	attributeCreatedAt = "created_at"
-	// attributeDue is there while the message is pending. So is attributeShard, and together they
-	// are the key of the index.
-	attributeDue        = "outbox_due"
+	// The key of the index is there while the message is pending.
 	attributeShard      = "outbox_shard"
+	attributeDue        = "outbox_due"
 	attributeExpiration = "expiration"
-	// attributeLastWrite is the token of the write of a relay that came last, attributeRedrive that
-	// of the last redrive.
+	// The tokens of the last write of a relay, and of the last redrive.
 	attributeLastWrite = "last_write"
 	attributeRedrive   = "redrive"
 )
@@ -67,8 +65,7 @@ func (s stored) message() Message {
 	}
 }
 
-// box is the table, as a relay sees it. Every write has the condition that the message is pending,
-// and that the commit of the entry has put it: with the same id there may be a later one.
+// box is the table, as a relay sees it.
 type box struct {
 	client    Client
 	table     string
@@ -82,14 +79,14 @@ type (
 	entry      = relay.Entry[stored]
 )
 
-// What the expressions refer to more than once in this package.
 const (
 	refNow     = ":now"
 	refOne     = ":one"
 	refGivenUp = ":givenUp"
 )
 
-// pendingOfOwner is the condition of every write.
+// pendingOfOwner is the condition of a write: with the same id there may be a message of a later
+// commit.
 func pendingOfOwner() string { return "#owner = :owner AND attribute_exists(outbox_due)" }
 
 func text(s string) types.AttributeValue { return &types.AttributeValueMemberS{Value: s} }
@@ -170,12 +167,10 @@ func causeOf(err error) error {
 	return err
 }
 
-// update changes a message on a condition. It returns the attributes that were changed, as they are
-// now.
+// update changes a message on a condition, and returns the attributes that were changed.
 //
-// A client repeats a write whose answer was lost. The message keeps a token of the write, in the
-// attribute that is the mark, so that the copy changes nothing, and what refuses it tells that the
-// write has landed.
+// A client repeats a write whose answer was lost. The message keeps a token of the write as the
+// mark, so that the copy changes nothing, and what refuses it tells that the write has landed.
 func (b *box) update(ctx context.Context, e entry, mark, condition, change string,
 	values attributes,
 ) (attributes, bool, error) {
@@ -209,8 +204,7 @@ func (b *box) List(ctx context.Context, shard int) iter.Seq2[entry, error] {
 // pageSize is how many entries of the index are read at once.
 const pageSize = 500
 
-// entries yields what a shard of the index has, which may be late. What is no message there is only
-// counted. An error ends it.
+// entries yields what a shard of the index has. What is no message there is only counted.
 func (b *box) entries(ctx context.Context, shard string, foreign *int) iter.Seq2[entry, error] {
 	return func(yield func(entry, error) bool) {
 		pages := dynamodb.NewQueryPaginator(b.client, &dynamodb.QueryInput{

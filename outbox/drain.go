@@ -11,15 +11,14 @@ import (
 )
 
 // Drain delivers the messages that are due: those that the stream has put off or lost, or all of a
-// table without a stream. Then it looks at what is left. Run it on a schedule, say every minute,
-// with reserved concurrency of one or without: several may run at once. It ends before the deadline
-// of ctx.
+// table without a stream. Then it looks at what is left. Run it on a schedule, say every minute;
+// several may run at once. It ends before the deadline of ctx.
 //
-// A message that fails is tried again after a pause that grows, see [Config.MaxTries], and is given
-// up at the end.
+// A message that fails is tried again after a pause that grows, and is given up after
+// [Config.MaxTries].
 //
-// An error says that the index could not be read, at least in part, or that there were less than
-// two seconds to begin with. The report is true all the same.
+// An error says that not all of the index could be read, or that there were less than two seconds
+// to begin with. The report is true all the same.
 func (r *Relay) Drain(ctx context.Context) (report.Relay, error) {
 	return r.run(ctx, "drain", func(ctx context.Context, t *tally) error {
 		early, cancel := earlier(ctx, countTime)
@@ -36,16 +35,14 @@ func (r *Relay) Drain(ctx context.Context) (report.Relay, error) {
 	})
 }
 
+// What is kept of an invocation to count what is left, and to report, unless a quarter of it is
+// less.
 const (
-	// countTime is what is kept of an invocation to count what is left, unless a quarter of it is
-	// less.
-	countTime = 5 * time.Second
-	// reportTime is what is kept of it to report, likewise.
+	countTime  = 5 * time.Second
 	reportTime = 300 * time.Millisecond
 )
 
-// earlier returns a context that ends before ctx, by what is given or a quarter of the time that
-// there is.
+// earlier returns a context that ends before ctx, by a quarter of the time that there is at most.
 func earlier(ctx context.Context, by time.Duration) (context.Context, context.CancelFunc) {
 	deadline, limited := ctx.Deadline()
 	if !limited {
@@ -57,7 +54,7 @@ func earlier(ctx context.Context, by time.Duration) (context.Context, context.Ca
 // maxCounted bounds how much of each shard is counted.
 const maxCounted = 20 * pageSize
 
-// left counts what is in the index, as far as there is time, and what is no message there.
+// left counts what is in the index, as far as there is time.
 func (b *box) left(ctx context.Context) (l report.Left, foreign int, err error) {
 	ctx, cancel := earlier(ctx, reportTime)
 	defer cancel()

@@ -14,7 +14,6 @@ import (
 type GivenUpMessage struct {
 	Message
 
-	// GivenUpAt is when it was given up.
 	GivenUpAt time.Time
 	// Failure is the type of the error of its last delivery, empty if that ended without one.
 	Failure string
@@ -22,8 +21,8 @@ type GivenUpMessage struct {
 	owner string
 }
 
-// GivenUp yields the messages of a table that are given up, about in the order in which they were.
-// It reads the [Index], which may be late by a moment, and then each message. An error ends it.
+// GivenUp yields the messages of a table that are given up, about in that order. It reads the
+// [Index], which may be late by a moment, and then each message. An error ends it.
 func GivenUp(ctx context.Context, client Client, table string) iter.Seq2[GivenUpMessage, error] {
 	b := &box{client: client, table: table}
 	return func(yield func(GivenUpMessage, error) bool) {
@@ -51,8 +50,7 @@ func (b *box) givenUp(ctx context.Context, id string) (GivenUpMessage, bool, err
 	}, true, nil
 }
 
-// FindGivenUp returns the message that is given up with an id. It returns [ErrNotGivenUp] if there
-// is none.
+// FindGivenUp returns the message with this id that is given up, or [ErrNotGivenUp].
 func FindGivenUp(ctx context.Context, client Client, table, id string) (GivenUpMessage, error) {
 	p, givenUp, err := (&box{client: client, table: table}).givenUp(ctx, id)
 	if err == nil && !givenUp {
@@ -61,8 +59,8 @@ func FindGivenUp(ctx context.Context, client Client, table, id string) (GivenUpM
 	return p, err
 }
 
-// ErrNotGivenUp is the error of [Redrive] and [FindGivenUp] if the message is not given up any
-// more: it was redriven or delivered, or a later commit has replaced it.
+// ErrNotGivenUp is the error if a message is not given up any more: it was redriven or delivered,
+// or a later commit has replaced it.
 var ErrNotGivenUp = errors.New("outbox: there is no such message that is given up")
 
 // The bounds of who redrives a message and why, in bytes: those of package operate.
@@ -71,10 +69,10 @@ const (
 	maxWhy = 512
 )
 
-// Redrive lets a message that is given up be delivered again, with its tries counted anew: at once
-// where there is a relay on the stream, else by the next drain. It does so only if the message is
-// still given up as it was shown; if not, the error is [ErrNotGivenUp]. The message keeps who did
-// it, when, and why; both texts are required, and have at most 256 and 512 bytes.
+// Redrive lets a message that is still given up as it was shown be delivered again, with its tries
+// counted anew: at once where there is a relay on the stream, else by the next drain. If it is not,
+// the error is [ErrNotGivenUp]. The message keeps who did it, when, and why; both texts are
+// required, and have at most 256 and 512 bytes.
 func Redrive(ctx context.Context, client Client, table string, m GivenUpMessage, by, why string) error {
 	switch {
 	case m.ID == "" || m.owner == "":

@@ -7,25 +7,19 @@
 //		dynamo.Put(orders, row, dynamo.IfAbsent("order_id")),
 //		outbox.New(table).Message(ctx, "order-placed", row))
 //
-// Another function, the relay, gets what was put from the stream of the table, and delivers it:
+// A second function delivers it from the stream of the table. A third one runs on a schedule, and
+// delivers what the stream has put off or lost:
 //
 //	lambda.Start(outbox.NewRelay(client, table, deliver).Stream)
-//
-// A third one runs on a schedule, and delivers what the stream has put off or lost:
-//
 //	lambda.Start(outbox.NewRelay(client, table, deliver).Drain)
 //
-// # What is guaranteed
-//
 // A message whose commit did not happen is never delivered. One whose commit happened is delivered
-// at least once, always with the same [Message.ID], unless it is given up after it was tried as
-// often as [Config.MaxTries] says, or a later commit has replaced it, with the same id. It is
-// marked as done after a delivery, and never before. No order is promised.
+// at least once, always with the same [Message.ID], unless it is given up after [Config.MaxTries],
+// or a later commit has replaced it, with the same id. It is marked as done after a delivery, and
+// never before. No order is promised.
 //
-// Deliverers for SQS and HTTP are in the packages outboxsqs and outboxhttp beside this one; any
-// function of type [Deliver] is one. See docs/outbox.md.
-//
-// # Permissions
+// Deliverers for SQS and HTTP are in the packages outboxsqs and outboxhttp beside this one. See
+// docs/outbox.md.
 //
 // A handler that commits messages needs dynamodb:PutItem on the table, a relay on the stream
 // dynamodb:UpdateItem, and a drain both this and dynamodb:GetItem, and dynamodb:Query on the index.
@@ -55,9 +49,8 @@ import (
 	"github.com/go-idempotent/idempotent/store"
 )
 
-// Outbox is where messages are put by the commit of a handler: a DynamoDB table in the account and
-// Region of the idempotency records. It sends nothing and needs no client. Make one with [New]. It
-// is safe for concurrent use.
+// Outbox is a DynamoDB table in the account and Region of the idempotency records. Make one with
+// [New]. It sends nothing, and is safe for concurrent use.
 type Outbox struct{ table string }
 
 // New returns the outbox with this table, given by its name or ARN. What is wrong with the name
@@ -69,38 +62,31 @@ type Message struct {
 	// ID is the same whenever the message is delivered. It is the key derived for the name of the
 	// message, see idempotent.DerivedKey, a UUID in text form. Pass it on as the idempotency key,
 	// so that the receiver knows the message again.
-	ID string
-	// Topic says what kind of message it is.
+	ID    string
 	Topic string
-	// Body is JSON.
-	Body json.RawMessage
-	// Attributes are those of [MessageConfig], nil without any.
+	Body  json.RawMessage
+	// Attributes, Group and Tenant are those of [MessageConfig], empty without any.
 	Attributes map[string]string
-	// Group is that of [MessageConfig], empty without one.
-	Group string
-	// Tenant is whom the message belongs to: that of [MessageConfig], or the tenant of the
-	// invocation that has committed it. Empty if there is none.
-	Tenant string
+	Group      string
+	Tenant     string
 	// Trace is the X-Ray trace header of the invocation that has committed the message, empty if
 	// there is none.
 	Trace string
 	// CreatedAt is when it was made, by the clock of its function, to the millisecond.
 	CreatedAt time.Time
-	// Tries is how many deliveries are counted. A drain counts the one that is under way, too; a
-	// stream does not, and may not know of all, because it does not read before it delivers.
+	// Tries is how many deliveries are counted. A drain counts the one that is under way, too. A
+	// stream does not, and may not know of all.
 	Tries int
 }
 
 // Message returns the item of a message: pass it to [dynamo.Commit] with the other items of the
-// handler. The message leaves if, and only if, that commit happens. ctx is the handler's.
+// handler. ctx is the handler's.
 //
 // The name tells messages of one execution apart: the id of the message is
-// idempotent.DerivedKey(ctx, name), and one commit takes one message of a name. It is also the
-// topic, unless [MessageConfig] says otherwise.
+// idempotent.DerivedKey(ctx, name), and one commit takes one message of a name.
 //
-// The body becomes JSON, now: what becomes of it later does not change the message. JSON that is
-// made already is a [json.RawMessage]. The whole item may have 399 KB: what a relay writes to it
-// later needs room, too.
+// The body becomes JSON, now. JSON that is made already is a [json.RawMessage]. The whole item may
+// have 399 KB: what a relay writes to it later needs room, too.
 //
 // What is wrong is in the Err of the item, which dynamo.Commit returns before it sends anything.
 // Its text names neither the id nor anything of the body.
@@ -145,7 +131,6 @@ func (d *draft) setBody(body any) {
 // of aws-lambda-go sets it.
 const traceKey = "x-amzn-trace-id"
 
-// setKey sets what the execution tells.
 func (d *draft) setKey(ctx context.Context, name string) {
 	claim, protected := execution.From(ctx)
 	switch {
@@ -188,21 +173,18 @@ func shardOf(id string) string {
 
 // MessageConfig adds something to a message. Its zero value adds nothing.
 type MessageConfig struct {
-	// Topic is that of the message, where several messages of one commit have the same one. Default
-	// is the name.
+	// Topic says what kind of message it is. Default is the name, which one commit takes once.
 	Topic string
 	// Attributes are for the receiver: message attributes of SQS, headers of HTTP.
 	Attributes map[string]string
-	// Group is the message group of a FIFO queue. Without it each message is a group of its own. A
-	// group keeps the messages in the order in which they reach the queue, and that is not the
-	// order of the commits.
+	// Group is the message group of a FIFO queue. Default is a group for each message. A group has
+	// the order in which messages reach the queue, which is not that of the commits.
 	Group string
-	// Tenant is whom the message belongs to. Default is the tenant of a function with tenant
-	// isolation.
+	// Tenant is whom the message belongs to. Default is the tenant of the invocation, of a function
+	// with tenant isolation.
 	Tenant string
 }
 
-// configure adds what a configuration says.
 func (d *draft) configure(given []MessageConfig) {
 	d.Addf(len(given) > 1, "there are %d values of MessageConfig, and one counts", len(given))
 	for _, c := range given {

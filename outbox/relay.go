@@ -19,14 +19,13 @@ import (
 )
 
 // Deliver delivers a message. It returns nil if, and only if, the message has arrived: then it is
-// marked as done. After an error it is tried again, see [Permanent]. It may get the same message
-// more than once, always with the same [Message.ID]. It is called concurrently, with a context that
-// ends in time to mark the message: it has to return then. A panic counts as an error, see
-// [PanicError].
+// marked as done. After an error it is tried again, unless that is [Permanent]; a panic is a
+// [PanicError]. It may get the same message more than once. It is called concurrently, with a
+// context that ends in time to mark the message: it has to return then.
 type Deliver func(ctx context.Context, m Message) error
 
-// Permanent marks the error of a delivery that can never succeed, such as a message that is larger
-// than the receiver takes. The message is given up at once. A nil error stays nil.
+// Permanent marks the error of a delivery that can never succeed, such as that of a message which
+// is too large for the receiver. The message is given up at once. A nil error stays nil.
 func Permanent(err error) error {
 	if err == nil {
 		return nil
@@ -50,8 +49,7 @@ func (e *PanicError) LogValue() slog.Value {
 	return slog.GroupValue(slog.String("message", e.Error()), slog.String("stack", string(e.Stack)))
 }
 
-// Client is what a [Relay] needs of a DynamoDB client. [*dynamodb.Client] implements it. It has to
-// be safe for concurrent use.
+// Client is what a [Relay] needs of a [*dynamodb.Client]. It has to be safe for concurrent use.
 type Client interface {
 	GetItem(ctx context.Context, in *dynamodb.GetItemInput,
 		optFns ...func(*dynamodb.Options)) (*dynamodb.GetItemOutput, error)
@@ -61,10 +59,9 @@ type Client interface {
 		optFns ...func(*dynamodb.Options)) (*dynamodb.QueryOutput, error)
 }
 
-// Relay delivers the messages of an outbox. It does so in two ways, which two functions have:
-// [Relay.Stream] takes what was just written from the stream of the table, and [Relay.Drain] looks
-// on a schedule for what the stream has put off or lost. Make one with [NewRelay]. It is safe for
-// concurrent use. Any number of relays may work on one table.
+// Relay delivers the messages of an outbox: [Relay.Stream] what was just written, [Relay.Drain] what
+// is due. Make one with [NewRelay]. It is safe for concurrent use, and any number of relays may work
+// on one table.
 type Relay struct {
 	box       *box
 	deliver   Deliver
@@ -89,10 +86,9 @@ type Config struct {
 	// Timeout bounds each delivery. Default ten seconds. Keep it well under the timeout of the
 	// function.
 	Timeout time.Duration
-	// MaxTries is how often a message is tried before it is given up. Default 20,
-	// which takes about nine hours: the first six tries are those of the stream, and then the
-	// pauses of the drain grow from two minutes to an hour, each a quarter longer or shorter at
-	// most. Give the relay of the stream and that of the drain the same number.
+	// MaxTries is how often a message is tried before it is given up. Default 20, which takes about
+	// nine hours: six tries of the stream, and then the pauses of the drain grow from two minutes
+	// to an hour, each up to a quarter longer or shorter. Give both relays the same number.
 	MaxTries int
 	// NoStream says that the table has no stream: [Relay.Drain] delivers at once what is due. Else
 	// it leaves each message to the stream for a minute.
@@ -103,10 +99,9 @@ type Config struct {
 	// Observers get a [report.Relay] at the end of each invocation, also of one that fails. They
 	// must not panic. Package observe has one for metrics and one for a log.
 	Observers []func(context.Context, report.Relay)
-	// Trace is called at the start of each invocation, with the table and the source. Messages are
-	// delivered under the context that it returns, and the function that it returns gets the report
-	// at the end, after the observers. Neither may panic. Package observe/otel has one for
-	// OpenTelemetry.
+	// Trace is called with the table and the source at the start of each invocation. Messages are
+	// delivered under its context, and the function that it returns gets the report after the
+	// observers. Neither may panic. Package observe/otel has one for OpenTelemetry.
 	Trace func(context.Context, report.Relay) (context.Context, func(report.Relay))
 }
 
@@ -143,8 +138,8 @@ func NewRelay(client Client, table string, deliver Deliver, config ...Config) *R
 }
 
 // pause is what lies between a try and the next one: a minute as long as a stream tries, and twice
-// as much after each other try, or up to a quarter more or less. Messages that were due together
-// with one that ends the process are not so the next time.
+// as much after each other try. It varies by a quarter, so that messages which were due together
+// with one that ends the process are not so again.
 func pause(tries int) time.Duration {
 	p := time.Minute
 	for ; tries > reports+1 && p < maxPause; tries-- {
@@ -175,7 +170,7 @@ func tableOf(name string) string {
 // maxProblems bounds what a report lists.
 const maxProblems = 100
 
-// run is one invocation: it does something, and reports it. The source is that of [report.Relay].
+// run is one invocation: it does something, and reports it.
 func (r *Relay) run(ctx context.Context, source string, do func(context.Context, *tally) error) (report.Relay, error) {
 	t := &tally{r: report.Relay{Table: tableOf(r.box.table), Source: source}}
 	t.relay = &relay.Relay[stored]{Settings: r.settings, Box: r.box, Deliver: r.deliverEntry, Report: t.add}

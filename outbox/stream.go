@@ -14,12 +14,12 @@ import (
 )
 
 // Stream delivers the messages in an event of the table's stream: hand it to lambda.Start. The
-// stream has new images, and the event source mapping has the function response type
-// ReportBatchItemFailures; see docs/outbox.md for its filter.
+// stream has new images, and the event source mapping the function response type
+// ReportBatchItemFailures and the [StreamFilter].
 //
-// A message whose delivery fails is reported, so that Lambda repeats the event from it on. That
-// happens five times. Then it is put off: [Relay.Drain] goes on, and the messages behind it do not
-// wait any longer. What is no message is counted and skipped.
+// A message whose delivery fails is reported, so that Lambda repeats the event from it on, five
+// times. Then it is put off to [Relay.Drain], and the messages behind it wait no longer. What is no
+// message is counted and skipped.
 //
 // An event of another table is an error, and so is an invocation that has less than two seconds to
 // begin with. Nothing else is.
@@ -53,8 +53,7 @@ func (r *Relay) isOf(stream string) bool {
 	return tableOf(stream) == r.box.table
 }
 
-// errTooShort: Lambda gives each invocation the whole timeout of the function, so there is no time
-// in any.
+// errTooShort: Lambda gives each invocation the whole timeout, so there is no time in any.
 var errTooShort = errors.New(
 	"outbox: there are less than two seconds to begin with, in which nothing can be delivered and marked: raise the " +
 		"timeout of the function")

@@ -15,15 +15,14 @@ import (
 	"github.com/go-idempotent/idempotent/store"
 )
 
-// Index is the name of the index by which [Relay.Drain] finds what is due. It is a global secondary
-// index on the attributes outbox_shard (S) and outbox_due (N), that includes created_at. It is
-// sparse: only messages that are not done are in it. It costs each message a write unit to enter
-// and one to leave. Only Drain and [GivenUp] need it.
+// Index is the name of the index that [Relay.Drain] and [GivenUp] need: a global secondary index on
+// the attributes outbox_shard (S) and outbox_due (N), that includes created_at. Only messages that
+// are not done are in it. It costs each a write unit to enter and one to leave.
 const Index = "outbox-index"
 
-// StreamFilter is the pattern of the filter criteria with which the event source mapping of a
-// [Relay] on the stream saves invocations: new messages pass, and those that were redriven; marks
-// of tries and of deliveries do not. Without it Stream skips them.
+// StreamFilter is the pattern of the filter criteria with which the event source mapping of
+// [Relay.Stream] saves invocations. New and redriven messages pass. Marks of tries and of
+// deliveries, which Stream skips, do not.
 //
 // See https://docs.aws.amazon.com/lambda/latest/dg/with-ddb-filtering.html.
 const StreamFilter = `{"dynamodb":{"NewImage":{"outbox_due":{"N":[{"exists":true}]},"tries":{"N":[{"exists":false}]}}}}`
@@ -39,16 +38,16 @@ func TableDefinition(name string) *dynamodb.CreateTableInput {
 	return in
 }
 
-// TimeToLiveDefinition returns the time to live setting that belongs to [TableDefinition]: it
-// deletes messages some time after they are done. A message that is not done has no expiration.
+// TimeToLiveDefinition returns the time to live setting of an outbox, which deletes messages some
+// time after they are done. A message that is not done has no expiration.
 func TimeToLiveDefinition(name string) *dynamodb.UpdateTimeToLiveInput {
 	return table.TimeToLive(name, attributeExpiration)
 }
 
 // CreateTable creates the table of an outbox, enables its time to live and returns when it is ready
 // for use, after five minutes at most. A table that exists is left as it is, except that time to
-// live is enabled if it has none. What is then wrong with the table is reported as by [Check]; what
-// it lacks is an error here, too. Several processes may create one table at the same time.
+// live is enabled if it has none; what [Check] then says of it is an error. Several processes may
+// create one table at the same time.
 //
 // It is meant for tests, local use and tools; deployments define the table in their template.
 func CreateTable(ctx context.Context, client dynamo.TableCreator, name string) error {
@@ -67,11 +66,10 @@ func CreateTable(ctx context.Context, client dynamo.TableCreator, name string) e
 //
 // The advice is what the table lacks that not everybody needs, in sentences: a stream, without
 // which [Relay.Stream] gets nothing; the [Index], without which [Relay.Drain] finds nothing; time
-// to live, without which messages that are done stay. A table that lacks both of the first is an
-// error, because nothing ever leaves it.
+// to live, without which messages that are done stay.
 //
-// What is wrong with a table is a [*store.ConfigError] with all problems. Other errors are those of
-// the client.
+// What is wrong with a table is a [*store.ConfigError] with all problems. To lack both stream and
+// index is one, because nothing ever leaves. Other errors are those of the client.
 func Check(ctx context.Context, client dynamo.Describer, name string) (advice []string, err error) {
 	out, err := client.DescribeTable(ctx, &dynamodb.DescribeTableInput{TableName: aws.String(name)})
 	if err != nil {

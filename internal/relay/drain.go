@@ -12,9 +12,9 @@ import (
 // takenLonger is how much longer a message is taken for than its delivery can last.
 const takenLonger = 5 * time.Second
 
-// Drain delivers the messages that are due, until none is or the time is over, and returns what is
-// wrong with reading the lists. It takes each message before it delivers it, so that another drain
-// leaves it alone and a message that kills its process is counted.
+// Drain delivers the messages that are due, until none is or the time is over. An error is one of
+// the lists. It takes each message before it delivers it, so that another drain leaves it alone and
+// a message that kills its process is counted.
 func (r *Relay[M]) Drain(ctx context.Context) error {
 	var errs []error
 	p := pool{slots: make(chan struct{}, r.Concurrency)}
@@ -55,7 +55,6 @@ func (r *Relay[M]) drainShard(ctx context.Context, p *pool, shard int) error {
 	return nil
 }
 
-// due reports whether a drain delivers what is due at an instant.
 func (r *Relay[M]) due(at time.Time) bool { return !r.Now().Before(at.Add(r.Grace)) }
 
 // found delivers a message of a list, which may be late.
@@ -75,7 +74,6 @@ func (r *Relay[M]) found(ctx context.Context, listed Entry[M]) {
 	r.Report(e, o, err)
 }
 
-// drained takes a message and delivers it.
 func (r *Relay[M]) drained(ctx context.Context, e Entry[M]) (Entry[M], Outcome, error) {
 	if e.Tries >= r.MaxTries {
 		return r.giveUp(ctx, e, nil)

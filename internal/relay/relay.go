@@ -1,9 +1,9 @@
 // Package relay delivers messages that have left with a commit: at least once, always with the same
 // id. It knows neither DynamoDB nor Lambda; package outbox binds it to both.
 //
-// There are two ways to a message. A stream hands over what was just written ([Relay.Stream]), and
-// a schedule looks for what is due ([Relay.Drain]). Both mark a message as done after it was
-// delivered, so a message may be delivered twice, and is never lost.
+// A stream hands over what was just written ([Relay.Stream]), and a schedule looks for what is due
+// ([Relay.Drain]). Both mark a message as done after it was delivered, so a message may be
+// delivered twice, and is never lost.
 package relay
 
 import (
@@ -18,10 +18,9 @@ const Shards = 10
 
 // Entry is what a relay has to know of a message. M is the rest of it.
 type Entry[M any] struct {
-	// ID is the same whenever the message is delivered.
 	ID string
-	// Owner names the commit that the message has left with. A later commit may have put a message
-	// with the same id.
+	// Owner names the commit that the message has left with. A later one may have put a message with
+	// the same id.
 	Owner string
 	// Due is from when on a drain delivers it.
 	Due time.Time
@@ -64,8 +63,8 @@ type Outcome string
 const (
 	// Delivered: the message was delivered, and is done.
 	Delivered Outcome = "delivered"
-	// Elsewhere: there was nothing to do, or nothing left to do: it is done, or taken by another
-	// drain, or a later commit has replaced it.
+	// Elsewhere: there is nothing left to do: it is done, or taken by another drain, or a later
+	// commit has replaced it.
 	Elsewhere Outcome = "elsewhere"
 	// Failed: the delivery failed, and is tried again.
 	Failed Outcome = "failed"
@@ -75,8 +74,7 @@ const (
 	GivenUp Outcome = "given up"
 	// Unmarked: it was delivered, and could not be marked as done: it may be delivered again.
 	Unmarked Outcome = "unmarked"
-	// Uncounted: the delivery failed, or was not begun, and the store did not take what was to be
-	// written of it.
+	// Uncounted: the delivery failed, or was not begun, and the box did not take the write of it.
 	Uncounted Outcome = "uncounted"
 	// NotBegun: there was no time left.
 	NotBegun Outcome = "not begun"
@@ -107,10 +105,9 @@ type Relay[M any] struct {
 
 // Settings say when a relay delivers what.
 type Settings struct {
-	// Concurrency is how many messages are delivered at once.
+	// Concurrency is how many messages are delivered at once, and Timeout bounds each delivery.
 	Concurrency int
-	// Timeout bounds one delivery.
-	Timeout time.Duration
+	Timeout     time.Duration
 	// Reports is how often a stream repeats a message that fails. After that it is put off.
 	Reports int
 	// MaxTries is how often a message is tried before it is given up.
@@ -119,8 +116,7 @@ type Settings struct {
 	Grace time.Duration
 	// Pause is what lies between a try and the next one of a drain. tries counts from 1.
 	Pause func(tries int) time.Duration
-	// Now is the clock.
-	Now func() time.Time
+	Now   func() time.Time
 }
 
 // PermanentError is that of a delivery which can never succeed.
@@ -143,9 +139,9 @@ func (r *Relay[M]) try(ctx context.Context, e Entry[M]) error {
 }
 
 const (
-	// reserve is what of the time of an invocation is kept for writes: no delivery lasts into it.
+	// reserve is kept of an invocation for writes: no delivery lasts into it.
 	reserve = time.Second
-	// leastTime is what a delivery needs, besides. Nobody knows that: it is a guess.
+	// leastTime is what a delivery needs. Nobody knows that: it is a guess.
 	leastTime = time.Second
 )
 

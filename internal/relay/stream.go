@@ -39,7 +39,6 @@ type generation struct{ id, owner string }
 
 func (e Entry[M]) generation() generation { return generation{e.ID, e.Owner} }
 
-// handedOver delivers one message of a stream. It returns the message as it is then.
 func (r *Relay[M]) handedOver(ctx context.Context, e Entry[M]) (Entry[M], Outcome, error) {
 	if r.Late(ctx) {
 		return e, NotBegun, ctx.Err()
@@ -67,7 +66,6 @@ func (r *Relay[M]) handedOver(ctx context.Context, e Entry[M]) (Entry[M], Outcom
 	}
 }
 
-// mark marks a message that was delivered.
 func (r *Relay[M]) mark(ctx context.Context, e Entry[M]) (Entry[M], Outcome, error) {
 	if _, err := r.Box.Done(ctx, e, r.Now()); err != nil {
 		return e, Unmarked, err
@@ -75,8 +73,7 @@ func (r *Relay[M]) mark(ctx context.Context, e Entry[M]) (Entry[M], Outcome, err
 	return e, Delivered, nil
 }
 
-// giveUp gives up a message that was not delivered. The failure is nil if nobody has seen the end of
-// its last try.
+// giveUp gives up a message. The failure is nil if nobody has seen the end of its last try.
 func (r *Relay[M]) giveUp(ctx context.Context, e Entry[M], failure error) (Entry[M], Outcome, error) {
 	givenUp, err := r.Box.GiveUp(ctx, e, failure, r.Now())
 	failure = cmp.Or(failure, errTriesUsedUp)

@@ -29,7 +29,7 @@ import (
 	"github.com/go-idempotent/idempotent/internal/setup"
 )
 
-// Client is an [*sqs.Client], or what is like it. It has to be safe for concurrent use.
+// Client is what is needed of an [*sqs.Client]. It has to be safe for concurrent use.
 type Client interface {
 	SendMessage(ctx context.Context, in *sqs.SendMessageInput,
 		optFns ...func(*sqs.Options)) (*sqs.SendMessageOutput, error)

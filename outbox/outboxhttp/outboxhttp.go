@@ -2,33 +2,25 @@
 //
 //	relay := outbox.NewRelay(client, table, outboxhttp.To("https://mail.example.com/v1/messages"))
 //
-// # What the receiver gets
-//
-// A POST whose body is the body of the message, with these headers:
+// The receiver gets a POST whose body is the body of the message, with these headers:
 //
 //   - Content-Type: application/json
-//   - Idempotency-Key: the id of the message, as plain text without quotes. It is the same whenever
-//     the message is delivered, and a message may be delivered more than once: a receiver that
-//     knows the key again acts once
+//   - Idempotency-Key: the id of the message, as plain text without quotes. A message may come more
+//     than once, always with the same key: a receiver that knows it again acts once
 //   - Outbox-Topic: the topic
-//   - X-Amzn-Trace-Id: the trace header of the invocation that has committed the message, if there
-//     is one
+//   - X-Amzn-Trace-Id: the trace header of the invocation that has committed the message, if any
 //   - each attribute of the message, by its name
 //   - those of [Config]
-//
-// # What it answers
 //
 // A status from 200 to 299 means that the message has arrived. Anything else is tried again. A
 // redirect is not followed, because a POST would become a GET, whose 200 says nothing of the
 // message. What stands in the answer does not matter.
 //
-// # What can be no header
-//
 // A message whose id, topic or attribute cannot be a header is given up at once: its text has to be
 // printable ASCII without spaces at the ends, and the name of an attribute a header name. An
-// attribute must not have the name of a header that this package, net/http or an option sets, and
-// none that tells who the sender is: Authorization, Cookie and Proxy-Authorization are not for
-// whoever fills in a message. The error names the attribute, and never its value.
+// attribute sets no header that this package, net/http or a [Config] sets, and none that tells who
+// the sender is: Authorization, Cookie and Proxy-Authorization. The error names the attribute, and
+// never its value.
 package outboxhttp
 
 import (
@@ -52,21 +44,18 @@ import (
 // maxDrained is how much of an answer is read, so that its connection can be used again.
 const maxDrained = 64 << 10
 
-// To returns a function that delivers messages to a URL, for [outbox.NewRelay]. The URL is absolute
-// and begins with http or https; a user and a password in it become basic authentication. It sends
-// nothing yet.
+// To returns a function that delivers messages to a URL, for [outbox.NewRelay], which bounds each
+// delivery. The function is safe for concurrent use. The URL is absolute and begins with http or
+// https; a user and a password in it become basic authentication.
 //
-// It panics with a [*store.ConfigError] that names every problem of the configuration. Neither that
-// nor an error of a delivery has anything of the URL but the host, nor anything of a message but
-// the name of an attribute.
+// To sends nothing. It panics with a [*store.ConfigError] that names every problem of the
+// configuration. Neither that nor an error of a delivery has anything of the URL but the host, nor
+// anything of a message but the name of an attribute.
 //
 // The error of a delivery is a [*StatusError] if there was an answer. Otherwise the receiver may
-// have got the message, or not. Only what can be no header is an [outbox.Permanent] error, unless
-// [Config.Permanent] says otherwise.
-//
-// The function is safe for concurrent use. [outbox.Config] bounds each delivery. net/http itself
-// sends a message again only on a connection that had been idle and turns out to be closed, which
-// the key makes safe.
+// have got the message, or not: net/http itself sends it again only on a connection that had been
+// idle and turns out to be closed. Only what can be no header is an [outbox.Permanent] error,
+// unless [Config.Permanent] says otherwise.
 func To(url string, config ...Config) outbox.Deliver {
 	return configOf(url, config).deliver
 }
@@ -84,8 +73,7 @@ func (c *config) deliver(ctx context.Context, m outbox.Message) error {
 		return fmt.Errorf("outboxhttp: no answer: %w", withoutURL(err))
 	}
 	defer resp.Body.Close()
-	// The status has decided already: an answer that breaks off here costs its connection and
-	// nothing else.
+	// The status has decided already: an answer that breaks off here costs its connection alone.
 	_, _ = io.CopyN(io.Discard, resp.Body, maxDrained)
 	return c.judge(resp.StatusCode)
 }
@@ -101,12 +89,8 @@ func (c *config) judge(status int) error {
 	return err
 }
 
-// StatusError is that of a receiver which has answered, but not that it has got the message. It has
-// nothing of the answer but the status.
-type StatusError struct {
-	// Status is what the receiver has answered: none from 200 to 299.
-	Status int
-}
+// StatusError is that of a receiver whose answer has another status than one from 200 to 299.
+type StatusError struct{ Status int }
 
 func (e *StatusError) Error() string {
 	return fmt.Sprintf("outboxhttp: the receiver answered with status %d", e.Status)
@@ -124,15 +108,14 @@ func withoutURL(err error) error {
 	}
 }
 
-// maxIdle is how many connections are kept open between deliveries. The default of net/http is two
-// for each host, so that of ten deliveries at once eight would open a connection each time.
+// maxIdle is how many connections are kept open between deliveries. With the two of net/http for
+// each host, eight of ten deliveries at once would open a connection each time.
 const maxIdle = 100
 
 // Config adjusts [To]. Its zero value has the defaults.
 type Config struct {
-	// Client sends. It is copied as it is then, and the copy follows no redirect. What signs a
-	// request, or fetches a token for it, is the Transport of the client. Default is one of this
-	// package, which keeps connections open.
+	// Client sends. To copies it, and the copy follows no redirect. Its Transport is what signs a
+	// request, or fetches a token for it. Default is one that keeps connections open.
 	Client *http.Client
 	// Headers are added to each request, say Authorization. None can be one that this package or
 	// net/http sets.
@@ -140,12 +123,10 @@ type Config struct {
 	// TenantHeader is the header for the tenant of a message that has one. Default is that it is
 	// not sent: not every receiver is to know it.
 	TenantHeader string
-	// Permanent decides by the status of an answer whether a message can never be delivered, and is
-	// given up at once instead of being tried again. It is not asked about a status from 200 to
-	// 299, and runs concurrently. Default is that no status is permanent: a 404 may be a receiver
-	// that is being deployed, and a 400 one whose next version takes the message.
-	//
-	//	Permanent: func(status int) bool { return status == http.StatusRequestEntityTooLarge }
+	// Permanent decides by the status of an answer, say http.StatusRequestEntityTooLarge, whether a
+	// message is given up at once instead of being tried again. It is not asked about a status from
+	// 200 to 299, and runs concurrently. Default is that no status is permanent: a 404 may be a
+	// receiver that is being deployed, and a 400 one whose next version takes the message.
 	Permanent func(status int) bool
 }
 
@@ -220,8 +201,8 @@ const (
 	headerType  = "Content-Type"
 )
 
-// ours are the headers that neither a [Config] nor a message sets, in their canonical form: those
-// of this package, those that net/http sets, and those of a connection rather than of a request.
+// ours are the headers, in their canonical form, that neither a [Config] nor a message sets: those
+// of this package, of net/http, and of a connection rather than of a request.
 var ours = map[string]bool{
 	headerKey: true, headerTopic: true, headerTrace: true, headerType: true,
 	"Host": true, "Content-Length": true, "Content-Encoding": true, "Accept-Encoding": true, "Expect": true,
@@ -232,7 +213,6 @@ var ours = map[string]bool{
 // sender are the headers that tell who the sender is. A [Config] sets them, but no message does.
 var sender = map[string]bool{"Authorization": true, "Cookie": true, "Proxy-Authorization": true}
 
-// headersOf returns the headers of a request. An error says what of the message can be none.
 func (c *config) headersOf(m outbox.Message) (http.Header, error) {
 	h := make(http.Header, len(c.headers)+len(m.Attributes)+5)
 	h[headerType] = []string{"application/json"}

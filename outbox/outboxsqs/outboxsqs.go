@@ -4,8 +4,6 @@
 //
 // It needs the IAM action sqs:SendMessage.
 //
-// # What the consumer gets
-//
 // The body is that of the message. The message attributes, all of type String, are
 //
 //   - Idempotency-Key: the id of the message. It is the same whenever the message is delivered
@@ -18,30 +16,22 @@
 // message, if there is one.
 //
 // A queue whose URL ends in .fifo is a FIFO queue. There the deduplication id is the id of the
-// message, so that SQS drops what comes again within five minutes, and the message group is that of
-// the message. A message without a group is a group of its own, so that it waits for no other. On a
-// standard queue a message has no group, unless [Config] says otherwise.
+// message, so that SQS drops what comes again within five minutes. The group is that of the
+// message, or one of its own, so that it waits for no other. On a standard queue a message has no
+// group, unless [Config] says otherwise.
 //
-// # A message may come more than once
-//
-// A standard queue drops nothing, and a relay may deliver a message again after the five minutes of
-// a FIFO queue. So the consumer makes it once, with the key that comes with it:
+// A message may come more than once. So the consumer acts once on the key that comes with it. Its
+// default, m.MessageId, is another one whenever the relay delivers the message again:
 //
 //	mail := idempotent.Wrap(batch.JSON(sendMail), store, // func(context.Context, Mail, events.SQSMessage) (struct{}, error)
 //		idempotent.WithOperation("mail"),
 //		idempotent.WithKeyPath(`messageAttributes."Idempotency-Key".stringValue`))
 //	lambda.Start(batch.SQS(mail))
 //
-// The key is not m.MessageId, as it is without an option: that is another one whenever the relay
-// delivers the message again.
-//
-// # What is given up at once
-//
 // What SQS can never take is an [outbox.Permanent] error: too many attributes, an attribute or a
-// group that SQS does not allow, and what SQS says is larger than the queue takes or has characters
-// that it does not take. The queue decides what is too large: by default from 1 MiB on, which no
-// item of DynamoDB reaches. Every other error is tried again, also that of a queue which is not
-// there.
+// group that SQS does not allow, and what SQS says is too large for the queue or has characters
+// that it does not take. A queue takes 1 MiB by default, which no item of DynamoDB reaches. Every
+// other error is tried again, also that of a queue which is not there.
 package outboxsqs
 
 import (
@@ -63,8 +53,7 @@ import (
 	"github.com/go-idempotent/idempotent/outbox"
 )
 
-// Client is what a delivery needs of an SQS client. [*sqs.Client] implements it. It has to be safe
-// for concurrent use.
+// Client is what is needed of an [*sqs.Client]. It has to be safe for concurrent use.
 type Client interface {
 	SendMessage(ctx context.Context, in *sqs.SendMessageInput,
 		optFns ...func(*sqs.Options)) (*sqs.SendMessageOutput, error)
@@ -74,12 +63,11 @@ type Client interface {
 type Config struct {
 	// Group returns the message group, for example its tenant or its topic. If it returns nothing,
 	// the group is what it is without the function. It runs concurrently. On a FIFO queue one
-	// message of a group is consumed at a time; on a standard queue the group makes it a fair
-	// queue: many messages of one group do not hold up those of the others.
+	// message of a group is consumed at a time; a standard queue becomes a fair queue: many
+	// messages of one group do not hold up those of the others.
 	Group func(m outbox.Message) string
 }
 
-// queue is where messages are delivered to.
 type queue struct {
 	client Client
 	url    string
@@ -87,12 +75,12 @@ type queue struct {
 	group  func(outbox.Message) string
 }
 
-// To returns a function that delivers messages to the queue with this URL, for [outbox.NewRelay].
-// It sends nothing yet.
+// To returns a function that delivers messages to the queue with this URL, for [outbox.NewRelay],
+// which bounds each delivery, with all that the client tries. The function is safe for concurrent
+// use. An error of it wraps that of the client.
 //
-// It panics with a [*store.ConfigError] that names every problem of the configuration. The function
-// is safe for concurrent use. [outbox.Config] bounds each delivery, with all that the client tries.
-// An error of it wraps that of the client.
+// To sends nothing. It panics with a [*store.ConfigError] that names every problem of the
+// configuration.
 func To(client Client, queueURL string, config ...Config) outbox.Deliver {
 	p := setup.Of("outboxsqs.To")
 	q := &queue{client: client, url: queueURL, fifo: p.Queue(client, queueURL), group: setup.One(p, config).Group}
@@ -116,21 +104,18 @@ func (q *queue) deliver(ctx context.Context, m outbox.Message) error {
 	}
 }
 
-// inputOf is the request of a message. An error says what of it SQS can never take.
 func (q *queue) inputOf(m outbox.Message) (*sqs.SendMessageInput, error) {
 	attributes, err := attributesOf(m)
 	if err != nil {
 		return nil, err
 	}
 	in := &sqs.SendMessageInput{
-		QueueUrl: aws.String(q.url), MessageBody: aws.String(bodyOf(m)),
-		MessageAttributes: attributes,
+		QueueUrl: aws.String(q.url), MessageBody: aws.String(escape.Replace(string(m.Body))), MessageAttributes: attributes,
 	}
-	if isTrace(m.Trace) {
+	if traceHeader.MatchString(m.Trace) { // a message does not fail because of its trace
 		in.MessageSystemAttributes = map[string]types.MessageSystemAttributeValue{
 			string(types.MessageSystemAttributeNameForSendsAWSTraceHeader): {
-				DataType:    aws.String("String"),
-				StringValue: aws.String(m.Trace),
+				DataType: aws.String("String"), StringValue: aws.String(m.Trace),
 			},
 		}
 	}
@@ -186,9 +171,7 @@ const (
 func attributesOf(m outbox.Message) (map[string]types.MessageAttributeValue, error) {
 	all := make(map[string]types.MessageAttributeValue, len(m.Attributes)+3)
 	for _, own := range [...]struct{ name, value string }{
-		{attributeKey, m.ID},
-		{attributeTopic, m.Topic},
-		{attributeTenant, m.Tenant},
+		{attributeKey, m.ID}, {attributeTopic, m.Topic}, {attributeTenant, m.Tenant},
 	} {
 		if own.name == attributeTenant && own.value == "" {
 			continue
@@ -200,8 +183,7 @@ func attributesOf(m outbox.Message) (map[string]types.MessageAttributeValue, err
 	}
 	if own, sum := len(all), len(all)+len(m.Attributes); sum > maxAttributes {
 		return nil, fmt.Errorf("the message has %d attributes, and with the %d that every message has that is %d, "+
-			"more than the %d that SQS takes",
-			len(m.Attributes), own, sum, maxAttributes)
+			"more than the %d that SQS takes", len(m.Attributes), own, sum, maxAttributes)
 	}
 	for _, name := range slices.Sorted(maps.Keys(m.Attributes)) {
 		value := m.Attributes[name]
@@ -229,7 +211,6 @@ func textOf(s string) types.MessageAttributeValue {
 
 var attributeName = regexp.MustCompile(`^[A-Za-z0-9_-]+(\.[A-Za-z0-9_-]+)*$`)
 
-// isName reports whether SQS takes the name of an attribute.
 func isName(s string) bool {
 	lower := strings.ToLower(s)
 	return attributeName.MatchString(s) && len(s) <= maxName && !strings.HasPrefix(lower, "aws.") &&
@@ -248,7 +229,7 @@ func unusable(value string) string {
 	}
 }
 
-// refused reports whether a text of SQS cannot have a character. It has those of XML 1.0.
+// refused reports whether a character is none of XML 1.0, which are those that SQS takes.
 func refused(r rune) bool {
 	return r < ' ' && r != '\t' && r != '\n' && r != '\r' || r == '\uFFFE' || r == '\uFFFF'
 }
@@ -257,16 +238,10 @@ func refused(r rune) bool {
 // JSON they only occur within strings.
 var escape = strings.NewReplacer("\uFFFE", `\ufffe`, "\uFFFF", `\uffff`)
 
-func bodyOf(m outbox.Message) string { return escape.Replace(string(m.Body)) }
-
-// isGroup reports whether SQS takes a message group.
 func isGroup(s string) bool {
 	return len(s) <= maxGroup && !strings.ContainsFunc(s, func(r rune) bool { return r <= ' ' || r > '~' })
 }
 
+// traceHeader is one as X-Ray writes it. SQS refuses a message with another one.
 var traceHeader = regexp.MustCompile(
 	`^([A-Za-z]+=[!-:<-~]*;)*Root=1-[0-9a-f]{8}-[0-9a-f]{24}(;[A-Za-z]+=[!-:<-~]*)*;?$`)
-
-// isTrace reports whether a text is a trace header as X-Ray writes it. SQS refuses a message with
-// another one, and a message does not fail because of its trace.
-func isTrace(s string) bool { return traceHeader.MatchString(s) }
