@@ -12,7 +12,6 @@ import (
 	"github.com/go-idempotent/idempotent/store"
 )
 
-// change does what a verdict says to a record, on the condition that it is the one that was shown.
 func (o *Operator) change(ctx context.Context, s Shown, v Verdict, a Act) (Entry, error) {
 	seen, err := checked(s, v, a)
 	if err != nil {
@@ -118,7 +117,6 @@ func (o *Operator) next(seen store.Record, v Verdict, a Act, now time.Time) stor
 	}
 }
 
-// said is the verdict in a story.
 func (v Verdict) said() string {
 	return map[Action]string{
 		ActionExecuted: "executed", ActionNotExecuted: "not executed", ActionFailed: "failed",

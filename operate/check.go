@@ -15,11 +15,10 @@ import (
 	"github.com/go-idempotent/idempotent/store"
 )
 
-// The limits of what an [Act] stores, in bytes.
+// The limits of what is stored, in bytes.
 const (
-	maxBy  = 256
-	maxWhy = 512
-	// maxMessage bounds the message of a stored error.
+	maxBy      = 256
+	maxWhy     = 512
 	maxMessage = 4096
 )
 
@@ -28,7 +27,6 @@ const (
 	isEmpty     = "is empty"
 )
 
-// checked returns the record that was shown, once all that was handed in is known to be good.
 func checked(s Shown, v Verdict, a Act) (store.Record, error) {
 	err := cmp.Or(readable("by", a.By, maxBy), readable("why", a.Why, maxWhy), v.check())
 	if err != nil {
@@ -107,7 +105,6 @@ func breaksHeader(text string) bool {
 	return strings.ContainsFunc(text, func(r rune) bool { return r < ' ' && r != '\t' || r == 0x7f })
 }
 
-// readable refuses a text that somebody is to read and cannot.
 func readable(field, text string, most int) error {
 	switch {
 	case strings.TrimSpace(text) == "":

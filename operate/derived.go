@@ -15,8 +15,7 @@ import (
 var derivedKey = regexp.MustCompile(`^[0-9a-f]{8}-[0-9a-f]{4}-8[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$`)
 
 // FindDerived returns the record whose execution handed out this key of idempotent.DerivedKey, and
-// the name that the key has there. So the event of another service, which knows the key that it was
-// called with, leads to a record.
+// the name that the key has there. So an event of the service that was called leads to a record.
 //
 // Only records that somebody has to settle keep the names of their keys; the name of a step is one.
 // It reads each of these records through the index: those of one operation, or, if it is empty, of
@@ -78,7 +77,6 @@ func (s Shown) DerivedKeys(names ...string) map[string]string {
 // record, whether one has asked for it or not.
 func (s Shown) DerivedKey(name string) string { return descriptionOf(s.Record).DerivedKey(name) }
 
-// descriptionOf is what a request stands for whose execution has this record.
 func descriptionOf(r store.Record) idempotent.Description {
 	return idempotent.Description{Protected: true, RecordKey: r.Key, Fingerprint: r.Fingerprint}
 }

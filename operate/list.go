@@ -71,7 +71,6 @@ func (o *Operator) List(ctx context.Context, q Query) iter.Seq2[Shown, error] {
 	}
 }
 
-// mostAtOnce is how many records of a listing are read at once.
 const mostAtOnce = 32
 
 // records yields what the store lists. What the index has, and what has attention that may mean
@@ -104,7 +103,6 @@ func (o *Operator) records(ctx context.Context, q store.Query) iter.Seq2[store.R
 	}
 }
 
-// entry is a record of a listing, once it is read.
 type entry struct {
 	record store.Record
 	found  bool
@@ -143,7 +141,6 @@ func (o *Operator) Cost(ctx context.Context, q Query) (store.Cost, error) {
 	return c, nil
 }
 
-// failed is an error of the store while it was asked for records.
 func failed(what string, err error) error {
 	if errors.Is(err, store.ErrNoIndex) {
 		return fmt.Errorf("%w: %w", ErrNeedsScan, err)
@@ -151,7 +148,6 @@ func failed(what string, err error) error {
 	return fmt.Errorf("operate: %s: %w", what, err)
 }
 
-// query translates a query for the store.
 func (o *Operator) query(q Query) (store.Query, error) {
 	for _, s := range q.States {
 		if !slices.Contains(States(), s) {

@@ -49,7 +49,6 @@ type Operator struct {
 	retention time.Duration
 }
 
-// defaultRetention is as long as a handler replays a result by default.
 const defaultRetention = 24 * time.Hour
 
 // Config adjusts an [Operator]. Its zero value has the defaults.

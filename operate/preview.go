@@ -75,8 +75,6 @@ func committed(r store.Record) bool {
 	return strings.Contains(strings.TrimPrefix(r.Seal, r.Owner+"."), ".")
 }
 
-// kept says what becomes of the steps of a record that is released, and of the effect of the
-// execution before.
 func kept(seen, next store.Record, v Verdict) []string {
 	p := recorded(seen, "is kept. The next execution gets its result and does not run it again.",
 		"are kept. The next execution gets their results and does not run them again.")
@@ -103,7 +101,6 @@ func kept(seen, next store.Record, v Verdict) []string {
 	return p
 }
 
-// dropped says what becomes of the steps of a record that is completed or deleted.
 func dropped(seen store.Record, are, is string) []string {
 	p := recorded(seen, is+".", are+".")
 	for _, name := range named(seen, StepOpen) {
@@ -112,7 +109,6 @@ func dropped(seen store.Record, are, is string) []string {
 	return p
 }
 
-// mostNames is how many steps a sentence names.
 const mostNames = 10
 
 // recorded says of the steps that do not run again, one or many of them, if there are any.

@@ -84,7 +84,6 @@ func Reconcile[In, Out any](
 	}
 }
 
-// maxReconcileProblems bounds what a report lists.
 const maxReconcileProblems = 100
 
 // Run asks about every record that is due, as far as there is time: it begins with none that could
@@ -115,7 +114,6 @@ func (r *Reconciler) run(ctx context.Context, due bool) (report.Reconciled, erro
 	return found, err
 }
 
-// each asks about the records that the store lists.
 func (r *Reconciler) each(ctx context.Context, t *reconcileTally, due bool) error {
 	how := r.config.How
 	how.OnlyDue = due
@@ -155,7 +153,6 @@ func (r *Reconciler) each(ctx context.Context, t *reconcileTally, due bool) erro
 	return err
 }
 
-// listed calls do for each record to be asked about.
 func (r *Reconciler) listed(ctx context.Context, t *reconcileTally, due bool, do func(key string)) error {
 	c := r.config
 	q := store.Query{Attention: true, Operation: r.operation, Index: !c.Scan, Rate: c.ScanRate, NotGivenUp: due}

@@ -100,10 +100,8 @@ func StepFailed(name, errorType, message string) Verdict {
 // ofStep reports whether the verdict is one on a single step.
 func (v Verdict) ofStep() bool { return v.action == ActionStepExecuted || v.action == ActionStepFailed }
 
-// completes reports whether the verdict gives the record a result.
 func (v Verdict) completes() bool { return v.action == ActionExecuted || v.action == ActionFailed }
 
-// stepAllowed refuses a verdict on a step that the record does not have, or whose end it knows.
 func (v Verdict) stepAllowed(r store.Record) error {
 	step, found := r.Steps[v.step]
 	switch {
@@ -116,7 +114,6 @@ func (v Verdict) stepAllowed(r store.Record) error {
 	}
 }
 
-// named are the names of the steps in these states.
 func named(r store.Record, states ...StepState) []string {
 	var names []string
 	for _, s := range stepsOf(r) {

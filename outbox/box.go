@@ -65,7 +65,6 @@ func (s stored) message() Message {
 	}
 }
 
-// box is the table, as a relay sees it.
 type box struct {
 	client    Client
 	table     string
@@ -97,7 +96,6 @@ func number(n int64) types.AttributeValue {
 
 func keyOf(id string) attributes { return attributes{attributeID: text(id)} }
 
-// Get implements [relay.Box].
 func (b *box) Get(ctx context.Context, id string) (entry, bool, error) {
 	out, err := b.client.GetItem(ctx, &dynamodb.GetItemInput{
 		TableName: aws.String(b.table), Key: keyOf(id), ConsistentRead: aws.Bool(true),
@@ -109,7 +107,6 @@ func (b *box) Get(ctx context.Context, id string) (entry, bool, error) {
 	return e, pending, nil
 }
 
-// Done implements [relay.Box].
 func (b *box) Done(ctx context.Context, e entry, now time.Time) (bool, error) {
 	_, pending, err := b.update(ctx, e, attributeLastWrite, pendingOfOwner(),
 		"SET done_at = :now, expiration = :expiration REMOVE outbox_due, outbox_shard, tries, given_up_at, last_error",
@@ -117,7 +114,6 @@ func (b *box) Done(ctx context.Context, e entry, now time.Time) (bool, error) {
 	return pending, err
 }
 
-// Failed implements [relay.Box].
 func (b *box) Failed(ctx context.Context, e entry, due time.Time) (tries int, pending bool, err error) {
 	changed, pending, err := b.update(ctx, e, attributeLastWrite, pendingOfOwner(),
 		"SET outbox_due = :due ADD tries :one", attributes{":due": number(due.UnixMilli()), refOne: number(1)})
@@ -131,7 +127,6 @@ func (b *box) Failed(ctx context.Context, e entry, due time.Time) (tries int, pe
 	return now.Tries, true, nil
 }
 
-// Take implements [relay.Box].
 func (b *box) Take(ctx context.Context, e entry, due time.Time) (bool, error) {
 	_, taken, err := b.update(ctx, e, attributeLastWrite,
 		"#owner = :owner AND outbox_due = :seen AND outbox_shard <> :givenUp", "SET outbox_due = :due ADD tries :one",
@@ -142,7 +137,6 @@ func (b *box) Take(ctx context.Context, e entry, due time.Time) (bool, error) {
 	return taken, err
 }
 
-// GiveUp implements [relay.Box].
 func (b *box) GiveUp(ctx context.Context, e entry, failure error, now time.Time) (bool, error) {
 	condition, values := pendingOfOwner(),
 		attributes{refGivenUp: text(givenUpShard), refNow: number(now.UnixMilli()), refOne: number(1)}
@@ -196,12 +190,10 @@ func (b *box) update(ctx context.Context, e entry, mark, condition, change strin
 	return out.Attributes, true, nil
 }
 
-// List implements [relay.Box].
 func (b *box) List(ctx context.Context, shard int) iter.Seq2[entry, error] {
 	return b.entries(ctx, strconv.Itoa(shard), new(int))
 }
 
-// pageSize is how many entries of the index are read at once.
 const pageSize = 500
 
 // entries yields what a shard of the index has. What is no message there is only counted.

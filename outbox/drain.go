@@ -51,7 +51,6 @@ func earlier(ctx context.Context, by time.Duration) (context.Context, context.Ca
 	return context.WithDeadline(ctx, deadline.Add(-min(by, time.Until(deadline)/4)))
 }
 
-// maxCounted bounds how much of each shard is counted.
 const maxCounted = 20 * pageSize
 
 // left counts what is in the index, as far as there is time.

@@ -75,7 +75,7 @@ type Message struct {
 	// CreatedAt is when it was made, by the clock of its function, to the millisecond.
 	CreatedAt time.Time
 	// Tries is how many deliveries are counted. A drain counts the one that is under way, too. A
-	// stream does not, and may not know of all.
+	// stream does not, and reads nothing before, so it may not know of all.
 	Tries int
 }
 
@@ -109,7 +109,6 @@ func (o *Outbox) Message(ctx context.Context, name string, body any, config ...M
 	return dynamo.Put(o.table, d.stored)
 }
 
-// draft is a message on its way to its item.
 type draft struct {
 	stored
 	setup.Problems
@@ -127,8 +126,7 @@ func (d *draft) setBody(body any) {
 	d.Body = strings.TrimSuffix(text.String(), "\n")
 }
 
-// traceKey is the key of the X-Ray trace header in the context of an invocation, as package lambda
-// of aws-lambda-go sets it.
+// traceKey is under which aws-lambda-go has the X-Ray trace header in a context.
 const traceKey = "x-amzn-trace-id"
 
 func (d *draft) setKey(ctx context.Context, name string) {
@@ -164,7 +162,6 @@ func (d *draft) checkSize() {
 	d.Addf(size > maxMessage, "it has %d bytes, more than the %d of a message", size, maxMessage)
 }
 
-// shardOf is the part of the index that an id is in.
 func shardOf(id string) string {
 	h := fnv.New32a()
 	_, _ = h.Write([]byte(id)) // never fails

@@ -73,8 +73,7 @@ type Relay struct {
 const (
 	// reports is how often a failure is reported to the stream before the message is put off: those
 	// behind it wait meanwhile.
-	reports = 5
-	// grace is how long a drain leaves a message to the stream after it is due.
+	reports  = 5
 	grace    = time.Minute
 	maxPause = time.Hour
 )
@@ -83,8 +82,7 @@ const (
 type Config struct {
 	// Concurrency is how many messages are delivered at once. Default 10.
 	Concurrency int
-	// Timeout bounds each delivery. Default ten seconds. Keep it well under the timeout of the
-	// function.
+	// Timeout bounds each delivery. Default ten seconds. Keep it well under that of the function.
 	Timeout time.Duration
 	// MaxTries is how often a message is tried before it is given up. Default 20, which takes about
 	// nine hours: six tries of the stream, and then the pauses of the drain grow from two minutes
@@ -167,10 +165,8 @@ func tableOf(name string) string {
 	return name
 }
 
-// maxProblems bounds what a report lists.
 const maxProblems = 100
 
-// run is one invocation: it does something, and reports it.
 func (r *Relay) run(ctx context.Context, source string, do func(context.Context, *tally) error) (report.Relay, error) {
 	t := &tally{r: report.Relay{Table: tableOf(r.box.table), Source: source}}
 	t.relay = &relay.Relay[stored]{Settings: r.settings, Box: r.box, Deliver: r.deliverEntry, Report: t.add}
@@ -194,7 +190,6 @@ type tally struct {
 	r  report.Relay
 }
 
-// add notes what has become of a message.
 func (t *tally) add(e entry, o relay.Outcome, err error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -45,7 +45,6 @@ func (r *Relay) Stream(ctx context.Context, event events.DynamoDBEvent) (events.
 	return answer, err
 }
 
-// isOf reports whether a stream, given by its ARN, is that of the relay's table.
 func (r *Relay) isOf(stream string) bool {
 	if strings.HasPrefix(r.box.table, "arn:") {
 		return strings.HasPrefix(stream, r.box.table+"/")
@@ -88,7 +87,6 @@ func (r *Relay) entriesOf(event events.DynamoDBEvent, report *report.Relay) (ent
 	return entries, numbers, nil
 }
 
-// isDone reports whether an image is that of a message that was delivered.
 func isDone(image map[string]events.DynamoDBAttributeValue) bool {
 	_, done := image["done_at"]
 	_, due := image[attributeDue]

@@ -99,7 +99,6 @@ func Check(ctx context.Context, client dynamo.Describer, name string) (advice []
 
 func configError(problems []string) error { return &store.ConfigError{Problems: problems} }
 
-// streamProblem says why the stream hands over no messages.
 func streamProblem(t *types.TableDescription) []string {
 	switch s := t.StreamSpecification; {
 	case s == nil || !aws.ToBool(s.StreamEnabled):
