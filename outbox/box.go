@@ -94,11 +94,9 @@ func number(n int64) types.AttributeValue {
 	return &types.AttributeValueMemberN{Value: strconv.FormatInt(n, 10)}
 }
 
-func keyOf(id string) attributes { return attributes{attributeID: text(id)} }
-
 func (b *box) Get(ctx context.Context, id string) (entry, bool, error) {
 	out, err := b.client.GetItem(ctx, &dynamodb.GetItemInput{
-		TableName: aws.String(b.table), Key: keyOf(id), ConsistentRead: aws.Bool(true),
+		TableName: aws.String(b.table), Key: attributes{attributeID: text(id)}, ConsistentRead: aws.Bool(true),
 	})
 	if err != nil {
 		return entry{}, false, fmt.Errorf("outbox: read a message: %w", err)
@@ -145,20 +143,15 @@ func (b *box) GiveUp(ctx context.Context, e entry, failure error, now time.Time)
 		values[":tries"] = number(int64(e.Tries))
 	}
 	change := "SET outbox_shard = :givenUp, given_up_at = :now, tries = if_not_exists(tries, :one)"
-	if kind := errortype.Of(causeOf(failure)); kind != "" {
+	if permanent, is := errors.AsType[*relay.PermanentError](failure); is {
+		failure = permanent.Err
+	}
+	if kind := errortype.Of(failure); kind != "" {
 		change += ", last_error = :failure"
 		values[":failure"] = text(kind)
 	}
 	_, givenUp, err := b.update(ctx, e, attributeLastWrite, condition, change, values)
 	return givenUp, err
-}
-
-// causeOf is an error of a delivery without the mark that it can never succeed.
-func causeOf(err error) error {
-	if permanent, is := errors.AsType[*relay.PermanentError](err); is {
-		return permanent.Err
-	}
-	return err
 }
 
 // update changes a message on a condition, and returns the attributes that were changed.
@@ -173,8 +166,8 @@ func (b *box) update(ctx context.Context, e entry, mark, condition, change strin
 	condition += " AND " + mark + " <> :write"
 	change = strings.Replace(change, "SET ", "SET "+mark+" = :write, ", 1)
 	out, err := b.client.UpdateItem(ctx, &dynamodb.UpdateItemInput{
-		TableName: aws.String(b.table), Key: keyOf(e.ID), UpdateExpression: aws.String(change),
-		ConditionExpression:      aws.String(condition),
+		TableName: aws.String(b.table), Key: attributes{attributeID: text(e.ID)},
+		UpdateExpression: aws.String(change), ConditionExpression: aws.String(condition),
 		ExpressionAttributeNames: map[string]string{"#owner": attributeOwner}, ExpressionAttributeValues: values,
 		ReturnValues:                        types.ReturnValueUpdatedNew,
 		ReturnValuesOnConditionCheckFailure: types.ReturnValuesOnConditionCheckFailureAllOld,

@@ -56,28 +56,21 @@ type Box[M any] interface {
 	List(ctx context.Context, shard int) iter.Seq2[Entry[M], error]
 }
 
-// Outcome is what has become of a message in one invocation.
+// Outcome is what has become of a message in one invocation. report.Relay says what each means.
 type Outcome string
 
 // The outcomes.
 const (
-	// Delivered: the message was delivered, and is done.
 	Delivered Outcome = "delivered"
-	// Elsewhere: there is nothing left to do: it is done, or taken by another drain, or a later
-	// commit has replaced it.
+	// Elsewhere is also what another drain has taken.
 	Elsewhere Outcome = "elsewhere"
-	// Failed: the delivery failed, and is tried again.
-	Failed Outcome = "failed"
-	// PutOff: the delivery failed as often as a stream repeats it. A drain goes on.
-	PutOff Outcome = "put off"
-	// GivenUp: it is not delivered any more before somebody has looked at it.
-	GivenUp Outcome = "given up"
-	// Unmarked: it was delivered, and could not be marked as done: it may be delivered again.
-	Unmarked Outcome = "unmarked"
-	// Uncounted: the delivery failed, or was not begun, and the box did not take the write of it.
+	// Failed is tried again by whoever has delivered it, PutOff by a drain.
+	Failed    Outcome = "failed"
+	PutOff    Outcome = "put off"
+	GivenUp   Outcome = "given up"
+	Unmarked  Outcome = "unmarked"
 	Uncounted Outcome = "uncounted"
-	// NotBegun: there was no time left.
-	NotBegun Outcome = "not begun"
+	NotBegun  Outcome = "not begun"
 )
 
 // Again reports whether a stream has to repeat the message.
@@ -103,15 +96,14 @@ type Relay[M any] struct {
 	Report func(e Entry[M], o Outcome, err error)
 }
 
-// Settings say when a relay delivers what.
+// Settings say when a relay delivers what. Concurrency, Timeout and MaxTries are those of package
+// outbox.
 type Settings struct {
-	// Concurrency is how many messages are delivered at once, and Timeout bounds each delivery.
 	Concurrency int
 	Timeout     time.Duration
+	MaxTries    int
 	// Reports is how often a stream repeats a message that fails. After that it is put off.
 	Reports int
-	// MaxTries is how often a message is tried before it is given up.
-	MaxTries int
 	// Grace is how long a drain leaves a message to the stream after it is due.
 	Grace time.Duration
 	// Pause is what lies between a try and the next one of a drain. tries counts from 1.
