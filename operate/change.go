@@ -37,7 +37,7 @@ func (o *Operator) change(ctx context.Context, s Shown, v Verdict, a Act) (Entry
 	}
 	switch {
 	case a.DryRun:
-		entry.Preview = preview(seen, next, v)
+		entry.Preview = previewOf(seen, next, v)
 		err = o.unchanged(ctx, seen)
 	case v.action == ActionDelete:
 		err = o.remove(ctx, seen)
@@ -72,7 +72,10 @@ func allowed(r store.Record, v Verdict, now time.Time) error {
 	case state == StateExpired, state == StateCompleted:
 		return refused
 	case v.ofStep():
-		return v.stepAllowed(r)
+		if step := stateOfStep(r, v.step); step != StepOpen {
+			return ofStep(v.action, v.step, step)
+		}
+		return nil
 	case state == StateReleased && !v.completes() && len(named(r, StepOpen)) == 0: // it is what it would become
 		return refused
 	case v.completes() && r.Layout != store.LayoutNative:

@@ -39,7 +39,13 @@ var stepStates = map[store.StepKind]StepState{
 	store.StepValue: StepRecorded, store.StepFailure: StepHasFailed, store.StepStarted: StepOpen,
 }
 
-func stepStateOf(s store.Step) StepState { return cmp.Or(stepStates[s.Kind], StepOther) }
+func stateOfStep(r store.Record, name string) StepState {
+	step, found := r.Steps[name]
+	if !found {
+		return ""
+	}
+	return cmp.Or(stepStates[step.Kind], StepOther)
+}
 
 // Steps returns the steps of the record, by name. A completed record has none: a completion drops
 // them.
@@ -54,7 +60,8 @@ func stepsOf(r store.Record) []Step {
 	var steps []Step //nolint:prealloc // nil without any
 	for _, name := range slices.Sorted(maps.Keys(r.Steps)) {
 		s := r.Steps[name]
-		steps = append(steps, Step{Name: name, State: stepStateOf(s), Bytes: len(s.Result), InParts: s.Parts != ""})
+		steps = append(steps,
+			Step{Name: name, State: stateOfStep(r, name), Bytes: len(s.Result), InParts: s.Parts != ""})
 	}
 	return steps
 }
@@ -67,18 +74,12 @@ func (o *Operator) StepResult(ctx context.Context, s Shown, name string) ([]byte
 	if err != nil {
 		return nil, err
 	}
-	step, found := r.Steps[name]
-	switch {
-	case !found:
-		return nil, ofStep(showStep, name, "")
-	case step.Kind == store.StepStarted:
-		return nil, ofStep(showStep, name, StepOpen)
-	default:
-		return o.result(ctx, r.OfStep(step), step.Sealed(), "the result of a step is not the one that was recorded")
+	step, state := r.Steps[name], stateOfStep(r, name)
+	if state == "" || state == StepOpen {
+		return nil, ofStep("show the result of a step", name, state)
 	}
+	return o.result(ctx, r.OfStep(step), step.Sealed(), "the result of a step is not the one that was recorded")
 }
-
-const showStep = "show the result of a step"
 
 // StepExecuted says that a step which may have begun had its effect, and that this is its result:
 // what the function of the step would have returned, as JSON. It says nothing of other steps.
@@ -101,18 +102,6 @@ func StepFailed(name, errorType, message string) Verdict {
 func (v Verdict) ofStep() bool { return v.action == ActionStepExecuted || v.action == ActionStepFailed }
 
 func (v Verdict) completes() bool { return v.action == ActionExecuted || v.action == ActionFailed }
-
-func (v Verdict) stepAllowed(r store.Record) error {
-	step, found := r.Steps[v.step]
-	switch {
-	case !found:
-		return ofStep(v.action, v.step, "")
-	case step.Kind != store.StepStarted:
-		return ofStep(v.action, v.step, stepStateOf(step))
-	default:
-		return nil
-	}
-}
 
 func named(r store.Record, states ...StepState) []string {
 	var names []string
