@@ -105,11 +105,11 @@ func (b *box) Get(ctx context.Context, id string) (entry, bool, error) {
 	return e, pending, nil
 }
 
-func (b *box) Done(ctx context.Context, e entry, now time.Time) (bool, error) {
-	_, pending, err := b.update(ctx, e, attributeLastWrite, pendingOfOwner(),
+func (b *box) Done(ctx context.Context, e entry, now time.Time) error {
+	_, _, err := b.update(ctx, e, attributeLastWrite, pendingOfOwner(),
 		"SET done_at = :now, expiration = :expiration REMOVE outbox_due, outbox_shard, tries, given_up_at, last_error",
 		attributes{refNow: number(now.UnixMilli()), ":expiration": number(now.Add(b.retention).Unix() + 1)})
-	return pending, err
+	return err
 }
 
 func (b *box) Failed(ctx context.Context, e entry, due time.Time) (tries int, pending bool, err error) {

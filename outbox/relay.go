@@ -63,11 +63,10 @@ type Client interface {
 // is due. Make one with [NewRelay]. It is safe for concurrent use, and any number of relays may work
 // on one table.
 type Relay struct {
-	box       *box
-	deliver   Deliver
-	settings  relay.Settings
-	observers []func(context.Context, report.Relay)
-	trace     func(context.Context, report.Relay) (context.Context, func(report.Relay))
+	box      *box
+	deliver  Deliver
+	config   Config
+	settings relay.Settings
 }
 
 const (
@@ -122,8 +121,7 @@ func NewRelay(client Client, table string, deliver Deliver, config ...Config) *R
 	p.Addf(deliver == nil, "deliver is nil")
 	p.Panic()
 	r := &Relay{
-		box: &box{client, table, cmp.Or(c.Retention, 7*24*time.Hour)}, deliver: deliver, observers: c.Observers,
-		trace: c.Trace,
+		box: &box{client, table, cmp.Or(c.Retention, 7*24*time.Hour)}, deliver: deliver, config: c,
 		settings: relay.Settings{
 			Concurrency: cmp.Or(c.Concurrency, 10), Timeout: cmp.Or(c.Timeout, 10*time.Second),
 			Reports: reports, MaxTries: cmp.Or(c.MaxTries, 20), Grace: grace, Pause: pause, Now: time.Now,
@@ -171,23 +169,22 @@ func (r *Relay) run(ctx context.Context, source string, do func(context.Context,
 	t := &tally{r: report.Relay{Table: tableOf(r.box.table), Source: source}}
 	t.relay = &relay.Relay[stored]{Settings: r.settings, Box: r.box, Deliver: r.deliverEntry, Report: t.add}
 	ended := func(report.Relay) {}
-	if r.trace != nil {
-		ctx, ended = r.trace(ctx, t.r)
+	if r.config.Trace != nil {
+		ctx, ended = r.config.Trace(ctx, t.r)
 	}
 	t.r.Err = do(ctx, t)
-	for _, observe := range r.observers {
+	for _, observe := range r.config.Observers {
 		observe(ctx, t.r)
 	}
 	ended(t.r)
 	return t.r, t.r.Err
 }
 
-// tally is a report in the making. It is safe for concurrent use.
+// tally is a report in the making, to which the relay reports.
 type tally struct {
-	relay *relay.Relay[stored] // reports to it
-
-	mu sync.Mutex
-	r  report.Relay
+	relay *relay.Relay[stored]
+	mu    sync.Mutex
+	r     report.Relay
 }
 
 func (t *tally) add(e entry, o relay.Outcome, err error) {

@@ -41,7 +41,7 @@ type Box[M any] interface {
 	// pending, or no message.
 	Get(ctx context.Context, id string) (Entry[M], bool, error)
 	// Done marks a message as delivered.
-	Done(ctx context.Context, e Entry[M], now time.Time) (bool, error)
+	Done(ctx context.Context, e Entry[M], now time.Time) error
 	// Failed counts a delivery that has failed, returns how many were tried, and moves what is due.
 	Failed(ctx context.Context, e Entry[M], due time.Time) (tries int, pending bool, err error)
 	// Take counts a delivery that is about to begin and moves what is due. It also requires that

@@ -67,7 +67,7 @@ func (r *Relay[M]) handedOver(ctx context.Context, e Entry[M]) (Entry[M], Outcom
 }
 
 func (r *Relay[M]) mark(ctx context.Context, e Entry[M]) (Entry[M], Outcome, error) {
-	if _, err := r.Box.Done(ctx, e, r.Now()); err != nil {
+	if err := r.Box.Done(ctx, e, r.Now()); err != nil {
 		return e, Unmarked, err
 	}
 	return e, Delivered, nil

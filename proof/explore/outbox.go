@@ -72,8 +72,9 @@ func (b boxOf) Failed(_ context.Context, e entry, due time.Time) (tries int, pen
 }
 
 // Done implements [relay.Box].
-func (b boxOf) Done(_ context.Context, e entry, now time.Time) (bool, error) {
-	return b.write(boxDone, e, now)
+func (b boxOf) Done(_ context.Context, e entry, now time.Time) error {
+	_, err := b.write(boxDone, e, now)
+	return err
 }
 
 // Take implements [relay.Box].
