@@ -15,13 +15,11 @@ type Act struct {
 
 	// By is who: a name or an address, 1 to 256 bytes of printable text.
 	By string
-	// Why is the reason, such as a ticket and what was found: 1 to 512 bytes of printable text, and
-	// no secrets.
+	// Why is the reason, such as a ticket: 1 to 512 bytes of printable text, and no secrets.
 	Why string
 	// Operation, unless empty, is the only one whose records are changed.
 	Operation string
-	// DryRun checks the input, reads the record again and returns the entry with a preview, and
-	// changes nothing.
+	// DryRun changes nothing: it checks the input and the record, and adds a preview to the entry.
 	DryRun bool
 }
 
@@ -30,12 +28,11 @@ type Action string
 
 // The actions.
 const (
-	ActionExecuted    Action = "settle as executed"
-	ActionNotExecuted Action = "settle as not executed"
-	ActionFailed      Action = "settle as failed"
-	ActionRelease     Action = "release"
-	ActionDelete      Action = "delete"
-	// ActionStepExecuted and ActionStepFailed are about one step.
+	ActionExecuted     Action = "settle as executed"
+	ActionNotExecuted  Action = "settle as not executed"
+	ActionFailed       Action = "settle as failed"
+	ActionRelease      Action = "release"
+	ActionDelete       Action = "delete"
 	ActionStepExecuted Action = "settle a step as executed"
 	ActionStepFailed   Action = "settle a step as failed"
 )
@@ -69,8 +66,7 @@ func Responded(response []byte) Verdict {
 }
 
 // NotExecuted says that the execution had no effect and will have none, but for the steps whose end
-// is recorded. The next request executes: it gets those, and every other step runs, also one that
-// may have begun.
+// is recorded. The next request gets those, and runs every other step, also one that may have begun.
 func NotExecuted() Verdict { return Verdict{action: ActionNotExecuted} }
 
 // Failed says that the execution failed for good, without an effect that counts. Requests get an
@@ -100,8 +96,7 @@ type Entry struct {
 	// Before and After are the record around the change; After is nil if it was deleted.
 	Before Snapshot  `json:"before"`
 	After  *Snapshot `json:"after,omitempty"`
-	// DryRun is true if nothing was changed. Then the sentences of Preview say what the change would
-	// do and what the next request would get.
+	// DryRun: nothing was changed. Preview says what the change would do, and what requests would get.
 	DryRun  bool     `json:"dry_run,omitempty"`
 	Preview []string `json:"preview,omitempty"`
 }

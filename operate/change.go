@@ -167,8 +167,7 @@ func (o *Operator) unchanged(ctx context.Context, seen store.Record) error {
 	}
 }
 
-// lookBudget bounds the look at a record whose change was not answered: the context of the caller
-// may have ended.
+// lookBudget bounds a look for which the context of the caller may have ended.
 const lookBudget = 3 * time.Second
 
 // resolve finds out what became of a change that failed. next is what it writes, nil if it deletes.

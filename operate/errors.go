@@ -6,8 +6,7 @@ import (
 	"time"
 )
 
-// The errors of an operator. What refuses something is an [*Error] of one of these kinds. Those of
-// the store come wrapped.
+// What refuses something is an [*Error] of one of these kinds. Errors of the store come wrapped.
 var (
 	// ErrNotFound is returned when there is no record under the key.
 	ErrNotFound = errors.New("operate: there is no record under this key")

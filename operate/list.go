@@ -13,21 +13,18 @@ import (
 	"github.com/go-idempotent/idempotent/store"
 )
 
-// Query says what to list. Its zero value is all records that somebody has to settle, through the
-// index.
+// Query says what to list. Its zero value is all records that somebody has to settle.
 type Query struct {
 	_ struct{} // literals name their fields: more may come
 
 	// States are those that are wanted. None means what somebody has to settle, see [Shown]. Any
 	// state but StateUnknown needs Scan.
 	States []State
-	// NotDue adds the records that were released with steps and are not due yet. With States it
-	// means nothing.
+	// NotDue adds, without States, the records that were released with steps and are not due yet.
 	NotDue bool
 	// Operation restricts the listing to one operation; empty means all.
 	Operation string
-	// OlderThan, unless 0, restricts the listing to records that have been what they are for so
-	// long, see [Shown].
+	// OlderThan, unless 0, restricts the listing to records that are what they are since so long.
 	OlderThan time.Duration
 
 	// Scan allows the listing to read every record of the store. See [Operator.Cost] before.
@@ -191,8 +188,7 @@ func (o *Operator) query(q Query) (store.Query, error) {
 	return sq, nil
 }
 
-// wanted leaves out what the index says of records that were settled meanwhile, and states that
-// share a status.
+// wanted leaves out what was settled meanwhile, and states that share a status.
 func wanted(q Query, s Shown) bool {
 	if len(q.States) == 0 {
 		return s.Due || q.NotDue && life.WaitsLater(*s.read, s.At)

@@ -1,6 +1,5 @@
 // Package operate is for the operators of a handler: it lists the records of a store, shows one,
-// and settles, releases or deletes it. The command line tool is built on it, and so can be a page
-// or a job of your own.
+// and settles, releases or deletes it. The command line tool is built on it.
 //
 //	o := operate.New(dynamo.New(client, table))
 //	shown, err := o.Inspect(ctx, key)
@@ -63,8 +62,7 @@ type Config struct {
 	Clock func() time.Time
 }
 
-// New returns an operator for the records of a store. It panics with a [*store.ConfigError] that
-// names every problem.
+// New returns an operator. It panics with a [*store.ConfigError] that names every problem.
 func New(s store.Store, config ...Config) *Operator {
 	p := setup.Of("operate.New")
 	p.Addf(setup.IsNil(s), "the store is nil")
@@ -83,8 +81,7 @@ type Shown struct {
 	// Record is the record. Its Result, and that of a step, is nil if it is kept in parts: see
 	// [Operator.Result] and [Operator.StepResult]. [Shown.Steps] shows steps without results.
 	Record store.Record
-	// State is what the record means at the instant At, when it was read by the clock of the
-	// operator.
+	// State is what the record means at the instant At of the operator's clock, when it was read.
 	State State
 	At    time.Time
 	// Since is when the record became what it is: UNKNOWN, whatever was asked about it since,
@@ -100,8 +97,7 @@ type Shown struct {
 	//     before, and the next execution goes on where the one before stopped
 	Due bool
 
-	// read is the record that changes are conditional on, whatever becomes of Record. open are the
-	// names of its open steps.
+	// Changes are conditional on read, whatever becomes of Record. open names its open steps.
 	read *store.Record
 	open []string
 }
@@ -146,8 +142,7 @@ func (o *Operator) Result(ctx context.Context, s Shown) ([]byte, error) {
 	return o.result(ctx, r, r.Seal == "" || r.Sealed(r.Result), "its result is not the one that was committed")
 }
 
-// result reads a result from the record or its parts. One in the record counts if it is sealed; if
-// not, that is the reason.
+// result reads a result from the record, where it counts if it is sealed, or from its parts.
 func (o *Operator) result(ctx context.Context, r store.Record, sealed bool, reason string) ([]byte, error) {
 	if r.Parts == "" {
 		if !sealed {

@@ -20,8 +20,7 @@ const (
 	StateCrashed State = "crashed"
 	// StateReleased: nobody holds the key; the next request executes.
 	StateReleased State = "released"
-	// StateCompleted: requests get the result of the record, or its error if the reason is
-	// store.ReasonTerminal.
+	// StateCompleted: requests get its result, or an error if the reason is store.ReasonTerminal.
 	StateCompleted State = "completed"
 	// StateUnknown: the execution may have had its effect. Somebody has to settle the record.
 	StateUnknown State = "unknown"
@@ -71,8 +70,8 @@ type Transition struct {
 	Detail string `json:"detail,omitempty"`
 }
 
-// Story returns the last few transitions of the record, the first one first. A record that its
-// first execution has completed has none.
+// Story returns the last few transitions of the record, the first one first. One that its first
+// execution has completed has none.
 func (s Shown) Story() []Transition {
 	story := life.StoryOf(s.Record)
 	all := make([]Transition, len(story))

@@ -14,8 +14,7 @@ import (
 type Step struct {
 	Name  string    `json:"name"`
 	State StepState `json:"state"`
-	// Bytes is the size of a result, or of a failure, that is kept in the record. InParts is true
-	// if it is kept beside it.
+	// Bytes is the size of a result, or of a failure, in the record. InParts: it is kept beside it.
 	Bytes   int  `json:"bytes,omitempty"`
 	InParts bool `json:"in_parts,omitempty"`
 }
@@ -47,8 +46,7 @@ func stateOfStep(r store.Record, name string) StepState {
 	return cmp.Or(stepStates[step.Kind], StepOther)
 }
 
-// Steps returns the steps of the record, by name. A completed record has none: a completion drops
-// them.
+// Steps returns the steps of the record, by name. A completed record has none.
 func (s Shown) Steps() []Step {
 	if s.read == nil {
 		return nil

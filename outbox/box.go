@@ -84,8 +84,7 @@ const (
 	refGivenUp = ":givenUp"
 )
 
-// pendingOfOwner is the condition of a write: with the same id there may be a message of a later
-// commit.
+// pendingOfOwner looks at the owner, because a later commit may have put the same id.
 func pendingOfOwner() string { return "#owner = :owner AND attribute_exists(outbox_due)" }
 
 func text(s string) types.AttributeValue { return &types.AttributeValueMemberS{Value: s} }

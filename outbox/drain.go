@@ -35,14 +35,12 @@ func (r *Relay) Drain(ctx context.Context) (report.Relay, error) {
 	})
 }
 
-// What is kept of an invocation to count what is left, and to report, unless a quarter of it is
-// less.
+// What is kept of an invocation to count what is left, and to report: a quarter of it at most.
 const (
 	countTime  = 5 * time.Second
 	reportTime = 300 * time.Millisecond
 )
 
-// earlier returns a context that ends before ctx, by a quarter of the time that there is at most.
 func earlier(ctx context.Context, by time.Duration) (context.Context, context.CancelFunc) {
 	deadline, limited := ctx.Deadline()
 	if !limited {

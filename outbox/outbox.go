@@ -18,8 +18,7 @@
 // or a later commit has replaced it, with the same id. It is marked as done after a delivery, and
 // never before. No order is promised.
 //
-// Deliverers for SQS and HTTP are in the packages outboxsqs and outboxhttp beside this one. See
-// docs/outbox.md.
+// Packages outboxsqs and outboxhttp deliver to SQS and over HTTP. See docs/outbox.md.
 //
 // A handler that commits messages needs dynamodb:PutItem on the table, a relay on the stream
 // dynamodb:UpdateItem, and a drain both this and dynamodb:GetItem, and dynamodb:Query on the index.
@@ -69,8 +68,7 @@ type Message struct {
 	Attributes map[string]string
 	Group      string
 	Tenant     string
-	// Trace is the X-Ray trace header of the invocation that has committed the message, empty if
-	// there is none.
+	// Trace is the X-Ray trace header of the invocation that has committed the message, if any.
 	Trace string
 	// CreatedAt is when it was made, by the clock of its function, to the millisecond.
 	CreatedAt time.Time
@@ -79,8 +77,7 @@ type Message struct {
 	Tries int
 }
 
-// Message returns the item of a message: pass it to [dynamo.Commit] with the other items of the
-// handler. ctx is the handler's.
+// Message returns the item of a message, for [dynamo.Commit]. ctx is the handler's.
 //
 // The name tells messages of one execution apart: the id of the message is
 // idempotent.DerivedKey(ctx, name), and one commit takes one message of a name.
@@ -177,8 +174,7 @@ type MessageConfig struct {
 	// Group is the message group of a FIFO queue. Default is a group for each message. A group has
 	// the order in which messages reach the queue, which is not that of the commits.
 	Group string
-	// Tenant is whom the message belongs to. Default is the tenant of the invocation, of a function
-	// with tenant isolation.
+	// Tenant is whom the message belongs to. Default is the tenant of the invocation, if it has one.
 	Tenant string
 }
 

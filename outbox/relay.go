@@ -60,8 +60,7 @@ type Client interface {
 }
 
 // Relay delivers the messages of an outbox: [Relay.Stream] what was just written, [Relay.Drain] what
-// is due. Make one with [NewRelay]. It is safe for concurrent use, and any number of relays may work
-// on one table.
+// is due. Make one with [NewRelay]. It is safe for concurrent use. A table may have many.
 type Relay struct {
 	box      *box
 	deliver  Deliver
@@ -90,8 +89,7 @@ type Config struct {
 	// NoStream says that the table has no stream: [Relay.Drain] delivers at once what is due. Else
 	// it leaves each message to the stream for a minute.
 	NoStream bool
-	// Retention is how long a delivered message is kept, before DynamoDB's time to live deletes it.
-	// Default seven days, at least a second.
+	// Retention is how long a delivered message is kept. Default seven days, at least a second.
 	Retention time.Duration
 	// Observers get a [report.Relay] at the end of each invocation, also of one that fails. They
 	// must not panic. Package observe has one for metrics and one for a log.
@@ -102,9 +100,7 @@ type Config struct {
 	Trace func(context.Context, report.Relay) (context.Context, func(report.Relay))
 }
 
-// NewRelay returns a relay of the messages in a table, given by its name or ARN. It sends nothing;
-// see [Check].
-//
+// NewRelay returns a relay of the messages in a table, given by its name or ARN. It sends nothing.
 // It panics with a [*store.ConfigError] that names every problem of the configuration.
 func NewRelay(client Client, table string, deliver Deliver, config ...Config) *Relay {
 	p := setup.Of("outbox.NewRelay")

@@ -18,8 +18,8 @@ import (
 // ReportBatchItemFailures and the [StreamFilter].
 //
 // A message whose delivery fails is reported, so that Lambda repeats the event from it on, five
-// times. Then it is put off to [Relay.Drain], and the messages behind it wait no longer. What is no
-// message is counted and skipped.
+// times. Then it is put off to [Relay.Drain], and the messages behind it wait no longer. Marks of
+// relays are skipped, and so is what is no message, which is counted.
 //
 // An event of another table is an error, and so is an invocation that has less than two seconds to
 // begin with. Nothing else is.

@@ -21,8 +21,7 @@ import (
 const Index = "outbox-index"
 
 // StreamFilter is the pattern of the filter criteria with which the event source mapping of
-// [Relay.Stream] saves invocations. New and redriven messages pass. Marks of tries and of
-// deliveries, which Stream skips, do not.
+// [Relay.Stream] saves invocations. New and redriven messages pass. Marks of relays do not.
 //
 // See https://docs.aws.amazon.com/lambda/latest/dg/with-ddb-filtering.html.
 const StreamFilter = `{"dynamodb":{"NewImage":{"outbox_due":{"N":[{"exists":true}]},"tries":{"N":[{"exists":false}]}}}}`

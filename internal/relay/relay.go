@@ -19,8 +19,7 @@ const Shards = 10
 // Entry is what a relay has to know of a message. M is the rest of it.
 type Entry[M any] struct {
 	ID string
-	// Owner names the commit that the message has left with. A later one may have put a message with
-	// the same id.
+	// Owner names the commit that the message has left with. A later one may have put the same id.
 	Owner string
 	// Due is from when on a drain delivers it.
 	Due time.Time
@@ -83,8 +82,7 @@ func (o Outcome) Again() bool {
 	}
 }
 
-// Relay delivers the messages of a box. It is safe for concurrent use. Grace may be zero; all other
-// fields are set.
+// Relay delivers the messages of a box. It is safe for concurrent use. Only Grace may be zero.
 type Relay[M any] struct {
 	Settings
 
@@ -96,8 +94,7 @@ type Relay[M any] struct {
 	Report func(e Entry[M], o Outcome, err error)
 }
 
-// Settings say when a relay delivers what. Concurrency, Timeout and MaxTries are those of package
-// outbox.
+// Settings say when a relay delivers what. The first three are those of package outbox.
 type Settings struct {
 	Concurrency int
 	Timeout     time.Duration

@@ -9,8 +9,7 @@ import (
 // Stream delivers messages that a stream has handed over. It returns what became of each, by index.
 // Those with [Outcome.Again] have to be handed over again.
 //
-// A message that fails is handed over again a few times only, because it holds up those behind it:
-// then it is put off to a drain.
+// A message that fails holds up those behind it. So after a few times it is put off to a drain.
 func (r *Relay[M]) Stream(ctx context.Context, entries []Entry[M]) []Outcome {
 	outcomes := make([]Outcome, len(entries))
 	first := make(map[generation]int, len(entries))

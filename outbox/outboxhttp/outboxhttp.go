@@ -96,8 +96,7 @@ func (e *StatusError) Error() string {
 	return fmt.Sprintf("outboxhttp: the receiver answered with status %d", e.Status)
 }
 
-// withoutURL drops the URL from an error of net/http: a user name, or a part of the path, may be a
-// secret.
+// withoutURL drops the URL from an error of net/http: any part of it may be a secret.
 func withoutURL(err error) error {
 	for {
 		ue, is := err.(*url.Error) //nolint:errorlint // what wraps it may quote it
@@ -117,8 +116,7 @@ type Config struct {
 	// Client sends. To copies it, and the copy follows no redirect. Its Transport is what signs a
 	// request, or fetches a token for it. Default is one that keeps connections open.
 	Client *http.Client
-	// Headers are added to each request, say Authorization. None can be one that this package or
-	// net/http sets.
+	// Headers are added to each request, say Authorization. None is one that is set anyway.
 	Headers map[string]string
 	// TenantHeader is the header for the tenant of a message that has one. Default is that it is
 	// not sent: not every receiver is to know it.

@@ -12,8 +12,7 @@
 //   - each attribute of the message, by its name: seven, or eight without a tenant, because SQS
 //     takes ten in all
 //
-// The system attribute AWSTraceHeader is the trace header of the invocation that has committed the
-// message, if there is one.
+// The system attribute AWSTraceHeader is the trace header of the message, if it has one.
 //
 // A queue whose URL ends in .fifo is a FIFO queue. There the deduplication id is the id of the
 // message, so that SQS drops what comes again within five minutes. The group is that of the
@@ -79,8 +78,7 @@ type queue struct {
 // which bounds each delivery, with all that the client tries. The function is safe for concurrent
 // use. An error of it wraps that of the client.
 //
-// To sends nothing. It panics with a [*store.ConfigError] that names every problem of the
-// configuration.
+// To sends nothing. It panics with a [*store.ConfigError] that names every problem.
 func To(client Client, queueURL string, config ...Config) outbox.Deliver {
 	p := setup.Of("outboxsqs.To")
 	q := &queue{client: client, url: queueURL, fifo: p.Queue(client, queueURL), group: setup.One(p, config).Group}
@@ -166,8 +164,7 @@ const (
 	maxGroup      = 128
 )
 
-// attributesOf returns the message attributes of a message. An error says which SQS does not take,
-// and never its value.
+// attributesOf returns the attributes of a message. An error never has a value of one.
 func attributesOf(m outbox.Message) (map[string]types.MessageAttributeValue, error) {
 	all := make(map[string]types.MessageAttributeValue, len(m.Attributes)+3)
 	for _, own := range [...]struct{ name, value string }{
