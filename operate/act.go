@@ -66,7 +66,7 @@ func Responded(response []byte) Verdict {
 }
 
 // NotExecuted says that the execution had no effect and will have none, but for the steps whose end
-// is recorded. The next request gets those, and runs every other step, also one that may have begun.
+// is recorded. The next request gets those, and runs every other step, even if it may have begun.
 func NotExecuted() Verdict { return Verdict{action: ActionNotExecuted} }
 
 // Failed says that the execution failed for good, without an effect that counts. Requests get an
@@ -96,7 +96,7 @@ type Entry struct {
 	// Before and After are the record around the change; After is nil if it was deleted.
 	Before Snapshot  `json:"before"`
 	After  *Snapshot `json:"after,omitempty"`
-	// DryRun: nothing was changed. Preview says what the change would do, and what requests would get.
+	// DryRun: nothing was changed. Preview says what the change does, and what requests then get.
 	DryRun  bool     `json:"dry_run,omitempty"`
 	Preview []string `json:"preview,omitempty"`
 }

@@ -29,8 +29,8 @@ var (
 	// change was applied. Inspect the record again: if so, its SettledBy and SettledAt are those of
 	// the change.
 	ErrOutcomeUnknown = errors.New("operate: whether the change was applied is not known")
-	// ErrNeedsScan is returned when there is no index of records with attention, or it does not know
-	// what a query asks for, and [Query.Scan] does not allow to read all records of the store.
+	// ErrNeedsScan is returned when there is no index of records with attention, or it lacks what a
+	// query asks for, and [Query.Scan] does not allow to read all records of the store.
 	ErrNeedsScan = errors.New("operate: the listing has to read every record of the store")
 )
 

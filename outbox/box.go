@@ -225,6 +225,7 @@ func pendingOf(it attributes) (entry, bool) {
 
 func entryOf(s stored) entry {
 	return entry{
-		ID: s.ID, Owner: s.Owner, Due: time.UnixMilli(s.Due), Tries: s.Tries, GivenUp: s.Shard == givenUpShard, Message: s,
+		ID: s.ID, Owner: s.Owner, Due: time.UnixMilli(s.Due), Tries: s.Tries,
+		GivenUp: s.Shard == givenUpShard, Message: s,
 	}
 }

@@ -174,7 +174,7 @@ type MessageConfig struct {
 	// Group is the message group of a FIFO queue. Default is a group for each message. A group has
 	// the order in which messages reach the queue, which is not that of the commits.
 	Group string
-	// Tenant is whom the message belongs to. Default is the tenant of the invocation, if it has one.
+	// Tenant is whom the message belongs to. Default is the tenant of the invocation, if any.
 	Tenant string
 }
 

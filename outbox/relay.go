@@ -59,8 +59,8 @@ type Client interface {
 		optFns ...func(*dynamodb.Options)) (*dynamodb.QueryOutput, error)
 }
 
-// Relay delivers the messages of an outbox: [Relay.Stream] what was just written, [Relay.Drain] what
-// is due. Make one with [NewRelay]. It is safe for concurrent use. A table may have many.
+// Relay delivers the messages of an outbox: [Relay.Stream] what was just written, [Relay.Drain]
+// what is due. Make one with [NewRelay]. It is safe for concurrent use. A table may have many.
 type Relay struct {
 	box      *box
 	deliver  Deliver

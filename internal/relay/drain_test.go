@@ -85,7 +85,8 @@ func (b *box) drain(ctx context.Context) (told []string, err error) {
 	r := relay.Relay[string]{
 		Settings: relay.Settings{
 			Concurrency: 1, Timeout: time.Minute, MaxTries: 2, Grace: time.Minute,
-			Pause: func(int) time.Duration { return time.Minute }, Now: func() time.Time { return now.Add(time.Minute) },
+			Pause: func(int) time.Duration { return time.Minute },
+			Now:   func() time.Time { return now.Add(time.Minute) },
 		},
 		Box: b,
 		Deliver: func(_ context.Context, e relay.Entry[string]) error {

@@ -105,7 +105,8 @@ type Settings struct {
 	Grace time.Duration
 	// Pause is what lies between a try and the next one of a drain. tries counts from 1.
 	Pause func(tries int) time.Duration
-	Now   func() time.Time
+	// Now is the clock.
+	Now func() time.Time
 }
 
 // PermanentError is that of a delivery which can never succeed.

@@ -108,7 +108,8 @@ func (q *queue) inputOf(m outbox.Message) (*sqs.SendMessageInput, error) {
 		return nil, err
 	}
 	in := &sqs.SendMessageInput{
-		QueueUrl: aws.String(q.url), MessageBody: aws.String(escape.Replace(string(m.Body))), MessageAttributes: attributes,
+		QueueUrl: aws.String(q.url), MessageAttributes: attributes,
+		MessageBody: aws.String(escape.Replace(string(m.Body))),
 	}
 	if traceHeader.MatchString(m.Trace) { // a message does not fail because of its trace
 		in.MessageSystemAttributes = map[string]types.MessageSystemAttributeValue{
