@@ -68,7 +68,9 @@ func (r *Relay) entriesOf(event events.DynamoDBEvent, report *report.Relay) (ent
 					"source mapping of the function", i, source, r.box.table)
 		}
 		image := record.Change.NewImage
-		if record.EventName == string(events.DynamoDBOperationTypeRemove) || isDone(image) {
+		_, done := image["done_at"]
+		_, due := image[attributeDue]
+		if record.EventName == string(events.DynamoDBOperationTypeRemove) || done && !due {
 			report.Skipped++
 			continue
 		}
@@ -85,10 +87,4 @@ func (r *Relay) entriesOf(event events.DynamoDBEvent, report *report.Relay) (ent
 		}
 	}
 	return entries, numbers, nil
-}
-
-func isDone(image map[string]events.DynamoDBAttributeValue) bool {
-	_, done := image["done_at"]
-	_, due := image[attributeDue]
-	return done && !due
 }

@@ -19,8 +19,7 @@
 // A message whose id, topic or attribute cannot be a header is given up at once: its text has to be
 // printable ASCII without spaces at the ends, and the name of an attribute a header name. An
 // attribute sets no header that this package, net/http or a [Config] sets, and none that tells who
-// the sender is: Authorization, Cookie and Proxy-Authorization. The error names the attribute, and
-// never its value.
+// the sender is: Authorization, Cookie and Proxy-Authorization.
 package outboxhttp
 
 import (
@@ -174,13 +173,11 @@ func configOf(address string, given []Config) *config {
 	return c
 }
 
-// sets reports whether the configuration has set a header.
 func (c *config) sets(canonical string) bool {
 	_, is := c.headers[canonical]
 	return is || c.tenant == canonical
 }
 
-// transport is that of net/http, which keeps more connections open.
 func transport() http.RoundTripper {
 	std, is := http.DefaultTransport.(*http.Transport)
 	if !is {

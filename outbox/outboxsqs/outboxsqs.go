@@ -9,8 +9,7 @@
 //   - Idempotency-Key: the id of the message. It is the same whenever the message is delivered
 //   - topic
 //   - tenant, if the message has one
-//   - each attribute of the message, by its name: seven, or eight without a tenant, because SQS
-//     takes ten in all
+//   - each attribute of the message, by its name. SQS takes ten in all
 //
 // The system attribute AWSTraceHeader is the trace header of the message, if it has one.
 //
@@ -150,7 +149,6 @@ func hopeless(err error) bool {
 		strings.Contains(api.ErrorMessage(), "must be shorter than")
 }
 
-// The names of the attributes that are not those of a message.
 const (
 	attributeKey    = "Idempotency-Key"
 	attributeTopic  = "topic"
