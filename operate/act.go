@@ -134,8 +134,7 @@ type Snapshot struct {
 //     crashed or released, and release it. All other steps stay as they are: an execution that
 //     meets an open one does not run it.
 //
-// A record that is released with steps keeps its attention, and is due after [store.ReleasedWait],
-// see [Shown].
+// A record that is released with steps keeps its attention, due after [store.ReleasedWait].
 //
 // Errors: [ErrInput], [ErrChanged], [ErrLive], [ErrState], [ErrStep], each as an [*Error];
 // [ErrOtherOperation]; [ErrForeign] if AWS Powertools wrote the record, and for Executed and Failed

@@ -58,9 +58,8 @@ func allowed(r store.Record, v Verdict, now time.Time) error {
 	case r.Owner == "" && r.Status != store.StatusUnknown:
 		return refusal(ErrForeign, "%v, which wrote it", ErrForeign)
 	case state == StateInProgress:
-		until := r.ProtectedUntil()
-		e := refusal(ErrLive, "%v until %s", ErrLive, until.Format(time.RFC3339))
-		e.Until = until
+		e := refusal(ErrLive, "%v until %s", ErrLive, r.ProtectedUntil().Format(time.RFC3339))
+		e.Until = r.ProtectedUntil()
 		return e
 	case doubt(r) != "":
 		return refusal(ErrForeign,

@@ -41,8 +41,7 @@ type Query struct {
 //
 // The pages, the waits between them and the errors are those of [store.Lister]. A
 // [*store.UnreadableError] is about one record, whose key is in the [Shown] beside it, and the
-// listing goes on. A query that needs Scan and does not allow it is [ErrNeedsScan], a bad one
-// [ErrInput].
+// listing goes on. A query without the Scan that it needs is [ErrNeedsScan], a bad one [ErrInput].
 func (o *Operator) List(ctx context.Context, q Query) iter.Seq2[Shown, error] {
 	return func(yield func(Shown, error) bool) {
 		sq, err := o.query(q)

@@ -17,8 +17,7 @@
 //
 // So an operator and an execution never both win, and the verdict of the operator is final. An
 // execution that comes back gets the result or the error that was settled, and
-// idempotent.ErrSuperseded if the record was released. If it was wrong to release it, the effect
-// repeats.
+// idempotent.ErrSuperseded if the record was released. If that was wrong, the effect repeats.
 //
 // [Operator.Delete] is the exception, because nothing is left in the store: an execution that comes
 // back stores its result again, if no other request has claimed the key meanwhile.

@@ -67,8 +67,7 @@ func previewOf(seen, next store.Record, v Verdict) []string {
 	return p
 }
 
-// committed reports whether a record was completed by a commit: its seal names more than the owner
-// and the result.
+// committed reports whether a seal names more than owner and result, as those of commits do.
 func committed(r store.Record) bool {
 	return strings.Contains(strings.TrimPrefix(r.Seal, r.Owner+"."), ".")
 }

@@ -14,9 +14,6 @@ import (
 // table without a stream. Then it looks at what is left. Run it on a schedule, say every minute;
 // several may run at once. It ends before the deadline of ctx.
 //
-// A message that fails is tried again after a pause that grows, and is given up after
-// [Config.MaxTries].
-//
 // An error says that not all of the index could be read, or that there were less than two seconds
 // to begin with. The report is true all the same.
 func (r *Relay) Drain(ctx context.Context) (report.Relay, error) {

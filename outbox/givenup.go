@@ -9,8 +9,7 @@ import (
 	"time"
 )
 
-// GivenUpMessage is a message that nobody delivers any more, because it failed too often or can
-// never be delivered.
+// GivenUpMessage is a message that nobody delivers any more: it failed too often, or for good.
 type GivenUpMessage struct {
 	Message
 
@@ -59,8 +58,7 @@ func FindGivenUp(ctx context.Context, client Client, table, id string) (GivenUpM
 	return p, err
 }
 
-// ErrNotGivenUp is the error if a message is not given up any more: it was redriven or delivered,
-// or a later commit has replaced it.
+// ErrNotGivenUp: the message was redriven or delivered, or a later commit has replaced it.
 var ErrNotGivenUp = errors.New("outbox: there is no such message that is given up")
 
 // The bounds of who redrives a message and why, in bytes: those of package operate.

@@ -52,8 +52,7 @@ import (
 // [New]. It sends nothing, and is safe for concurrent use.
 type Outbox struct{ table string }
 
-// New returns the outbox with this table, given by its name or ARN. What is wrong with the name
-// [dynamo.Commit] says.
+// New returns the outbox with this table, given by its name or ARN, which [dynamo.Commit] checks.
 func New(table string) *Outbox { return &Outbox{table} }
 
 // Message is a message as it is delivered.

@@ -21,8 +21,7 @@ import (
 // times. Then it is put off to [Relay.Drain], and the messages behind it wait no longer. Marks of
 // relays are skipped, and so is what is no message, which is counted.
 //
-// An event of another table is an error, and so is an invocation that has less than two seconds to
-// begin with. Nothing else is.
+// Only an event of another table is an error, and less than two seconds to begin with.
 func (r *Relay) Stream(ctx context.Context, event events.DynamoDBEvent) (events.DynamoDBEventResponse, error) {
 	// in JSON a list, also without any
 	answer := events.DynamoDBEventResponse{BatchItemFailures: []events.DynamoDBBatchItemFailure{}}
