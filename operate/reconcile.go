@@ -26,12 +26,6 @@ type ReconcileConfig struct {
 	How idempotent.Reconciling
 	// Concurrency is about how many records are asked about at once. Default 4.
 	Concurrency int
-	// Scan reads the whole store instead of the index of the records with attention, at ScanRate
-	// read units per second, 0 for no limit. It is for tables without that index. See
-	// [Operator.Cost] before. Each run begins at the beginning of the table: give it the time to
-	// come to the end, or what is there is never asked about.
-	Scan     bool
-	ScanRate float64
 	// Observe, unless nil, gets the report of each run, also of one that fails.
 	Observe func(context.Context, report.Reconciled)
 	// Trace, unless nil, is called with the operation at the start of each run. Questions are asked
@@ -73,7 +67,6 @@ func Reconcile[In, Out any](
 		p.Add(wrong)
 	}
 	p.Addf(c.Concurrency < 0, "Concurrency: %d is negative", c.Concurrency)
-	p.Addf(c.ScanRate < 0 || c.ScanRate > 0 && !c.Scan, "ScanRate: %v is negative, or Scan is not set", c.ScanRate)
 	p.Panic()
 	c.Concurrency = cmp.Or(c.Concurrency, 4)
 	return &Reconciler{
@@ -154,8 +147,7 @@ func (r *Reconciler) each(ctx context.Context, t *reconcileTally, due bool) erro
 }
 
 func (r *Reconciler) listed(ctx context.Context, t *reconcileTally, due bool, do func(key string)) error {
-	c := r.config
-	q := store.Query{Attention: true, Operation: r.operation, Index: !c.Scan, Rate: c.ScanRate, NotGivenUp: due}
+	q := store.Query{Attention: true, Operation: r.operation, Index: true, NotGivenUp: due}
 	if due {
 		q.AttentionBefore = r.operator.now()
 	}

@@ -192,7 +192,7 @@ func TestARunEndsBeforeItsDeadline(t *testing.T) {
 	})
 }
 
-func TestAStoreWithoutAnIndexIsScannedIfThatIsAllowed(t *testing.T) {
+func TestAReconciliationNeedsAnIndex(t *testing.T) {
 	t.Parallel()
 	l := newTill(indexless{memory.New()})
 	l.leave(t, 3)
@@ -201,16 +201,12 @@ func TestAStoreWithoutAnIndexIsScannedIfThatIsAllowed(t *testing.T) {
 	}
 	_, err := operate.Reconcile(l.Handler, executed).Run(t.Context())
 	require.ErrorIs(t, err, operate.ErrNeedsScan)
-	run := operate.Reconcile(l.Handler, executed, operate.ReconcileConfig{Scan: true, ScanRate: 1000}).Run
-	told, err := run(t.Context())
-	require.NoError(t, err)
-	require.Equal(t, 3, told.Completed)
 }
 
 func TestAWrongReconciliationPanics(t *testing.T) {
 	t.Parallel()
 	wrong := operate.ReconcileConfig{
-		Concurrency: -1, ScanRate: 3, How: idempotent.Reconciling{MaxTries: -1},
+		Concurrency: -1, How: idempotent.Reconciling{MaxTries: -1},
 	}
 	problems := configtest.ProblemsOf(t, func() {
 		operate.Reconcile[string, string](nil, nil, wrong, operate.ReconcileConfig{})
@@ -220,11 +216,7 @@ func TestAWrongReconciliationPanics(t *testing.T) {
 		"operate.Reconcile: there are 2 values of ReconcileConfig, and one counts",
 		"operate.Reconcile: the handler is nil", "operate.Reconcile: the resolver is nil", problems[3],
 		"operate.Reconcile: Concurrency: -1 is negative",
-		"operate.Reconcile: ScanRate: 3 is negative, or Scan is not set",
 	}, problems)
-	require.Contains(t, configtest.ProblemsOf(t, func() {
-		operate.Reconcile[string, string](nil, nil, operate.ReconcileConfig{Scan: true, ScanRate: -3})
-	}), "operate.Reconcile: ScanRate: -3 is negative, or Scan is not set")
 }
 
 func TestADerivedKeyLeadsToItsRecord(t *testing.T) {
