@@ -117,9 +117,6 @@ type Config struct {
 	Client *http.Client
 	// Headers are added to each request, say Authorization. None is one that is set anyway.
 	Headers map[string]string
-	// TenantHeader is the header for the tenant of a message that has one. Default is that it is
-	// not sent: not every receiver is to know it.
-	TenantHeader string
 	// Permanent decides by the status of an answer, say http.StatusRequestEntityTooLarge, whether a
 	// message is given up at once instead of being tried again. It is not asked about a status from
 	// 200 to 299, and runs concurrently. Default is that no status is permanent: a 404 may be a
@@ -131,7 +128,6 @@ type config struct {
 	url       string
 	client    *http.Client
 	headers   http.Header
-	tenant    string // the header of the tenant, empty for none
 	permanent func(status int) bool
 }
 
@@ -143,27 +139,14 @@ func configOf(address string, given []Config) *config {
 		"the URL is not one of the form https://host[:port][/path]")
 	of := setup.One(p, given)
 	c := &config{url: address, headers: http.Header{}, permanent: of.Permanent}
-	check := func(field, name string) (canonical string) {
-		canonical = textproto.CanonicalMIMEHeaderKey(name)
-		problem := ""
-		switch {
-		case !httpfield.IsToken(name):
-			problem = "is no name of a header"
-		case ours[canonical]:
-			problem = "is set by this package, or by net/http"
-		case c.sets(canonical):
-			problem = "is set twice"
-		}
-		p.Addf(problem != "", "%s: %q %s", field, name, problem)
-		return canonical
-	}
 	for _, name := range slices.Sorted(maps.Keys(of.Headers)) {
 		problem := unusable(of.Headers[name])
 		p.Addf(problem != "", "Headers: the value of %q %s", name, problem) // the value may be a secret
-		c.headers[check("Headers", name)] = []string{of.Headers[name]}
-	}
-	if of.TenantHeader != "" {
-		c.tenant = check("TenantHeader", of.TenantHeader)
+		canonical := textproto.CanonicalMIMEHeaderKey(name)
+		p.Addf(!httpfield.IsToken(name), "Headers: %q is no name of a header", name)
+		p.Addf(ours[canonical], "Headers: %q is set by this package, or by net/http", name)
+		p.Addf(c.headers[canonical] != nil, "Headers: %q is set twice", name)
+		c.headers[canonical] = []string{of.Headers[name]}
 	}
 	p.Panic()
 	client := cmp.Or(of.Client, &http.Client{Transport: transport()})
@@ -171,11 +154,6 @@ func configOf(address string, given []Config) *config {
 	copied.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 	c.client = &copied
 	return c
-}
-
-func (c *config) sets(canonical string) bool {
-	_, is := c.headers[canonical]
-	return is || c.tenant == canonical
 }
 
 func transport() http.RoundTripper {
@@ -212,11 +190,8 @@ func (c *config) headersOf(m outbox.Message) (http.Header, error) {
 	h := make(http.Header, len(c.headers)+len(m.Attributes)+5)
 	h[headerType] = []string{"application/json"}
 	for _, field := range [...]struct{ of, name, value string }{
-		{"the id", headerKey, m.ID}, {"the topic", headerTopic, m.Topic}, {"the tenant", c.tenant, m.Tenant},
+		{"the id", headerKey, m.ID}, {"the topic", headerTopic, m.Topic},
 	} {
-		if field.name == "" || field.name == c.tenant && field.value == "" {
-			continue
-		}
 		if problem := unusable(field.value); problem != "" {
 			return nil, fmt.Errorf("%s of the message can be no header: it %s", field.of, problem)
 		}
@@ -242,7 +217,7 @@ func (c *config) addAttribute(h http.Header, name, value string) error {
 	switch {
 	case !httpfield.IsToken(name):
 		problem = "is no name of a header"
-	case ours[read] || sender[read] || c.sets(read):
+	case ours[read] || sender[read] || c.headers[read] != nil:
 		problem = "is the name of a header that no message sets"
 	case h[canonical] != nil:
 		problem = "is the same header as another attribute"

@@ -79,7 +79,7 @@ func TestAMessageIsAPostWithItsIDAsKey(t *testing.T) {
 	t.Parallel()
 	r := newReceiver(t, nil)
 	deliver := outboxhttp.To(r.URL+"/v1/messages?a=b",
-		outboxhttp.Config{Headers: map[string]string{"authorization": "Bearer t"}, TenantHeader: "x-tenant"})
+		outboxhttp.Config{Headers: map[string]string{"authorization": "Bearer t"}})
 	require.NoError(t, deliver(t.Context(), message()))
 	require.Len(t, r.requests, 1)
 	got := r.requests[0]
@@ -88,8 +88,7 @@ func TestAMessageIsAPostWithItsIDAsKey(t *testing.T) {
 	assert.Equal(t, int64(len(message().Body)), got.ContentLength)
 	assert.Equal(t, http.Header{
 		"Content-Type": {"application/json"}, "Idempotency-Key": {id}, "Outbox-Topic": {"order-placed"},
-		"X-Tenant": {"acme"},
-		"Region":   {"eu"}, "X-Kind": {"first order"},
+		"Region": {"eu"}, "X-Kind": {"first order"},
 		"X-Amzn-Trace-Id": {"Root=1-5759e988-bd862e3fe1be46a994272793;Sampled=1"},
 		"Authorization":   {"Bearer t"},
 		// Those of net/http.
@@ -102,12 +101,12 @@ func TestAMessageHasNoHeaderForWhatItHasNot(t *testing.T) {
 	t.Parallel()
 	r := newReceiver(t, nil)
 	m := message()
-	m.Attributes, m.Tenant, m.Trace = nil, "", "no\ntrace"
-	require.NoError(t, outboxhttp.To(r.URL, outboxhttp.Config{TenantHeader: "X-Tenant"})(t.Context(), m))
-	m.Tenant, m.Trace = "acme", ""
-	require.NoError(t, outboxhttp.To(r.URL)(t.Context(), m), "the tenant is sent only if somebody asks for it")
+	m.Attributes = nil
+	for _, trace := range []string{"no\ntrace", ""} {
+		m.Trace = trace
+		require.NoError(t, outboxhttp.To(r.URL)(t.Context(), m))
+	}
 	for _, got := range r.requests {
-		assert.NotContains(t, got.Header, "X-Tenant")
 		assert.NotContains(t, got.Header, "X-Amzn-Trace-Id")
 		for _, values := range got.Header {
 			assert.NotContains(t, values, "acme")
@@ -282,7 +281,7 @@ func TestWhatCanBeNoHeaderIsPermanent(t *testing.T) {
 	t.Parallel()
 	r := newReceiver(t, nil)
 	deliver := outboxhttp.To(r.URL,
-		outboxhttp.Config{Headers: map[string]string{"X-Api-Key": "k"}, TenantHeader: "X-Tenant"})
+		outboxhttp.Config{Headers: map[string]string{"X-Api-Key": "k"}})
 	attribute := func(name, value string) func(*outbox.Message) {
 		return func(m *outbox.Message) { m.Attributes = map[string]string{"fine": "fine", name: value} }
 	}
@@ -295,10 +294,9 @@ func TestWhatCanBeNoHeaderIsPermanent(t *testing.T) {
 		change func(*outbox.Message)
 		want   string
 	}{
-		"id":     {func(m *outbox.Message) { m.ID = "a\r\nb" }, "the id" + ascii},
-		"no id":  {func(m *outbox.Message) { m.ID = "" }, "the id of the message can be no header: it is empty"},
-		"topic":  {func(m *outbox.Message) { m.Topic = "größe" }, "the topic" + ascii},
-		"tenant": {func(m *outbox.Message) { m.Tenant = " acme" }, "the tenant of the message can be no header: it begins or ends with a space"},
+		"id":    {func(m *outbox.Message) { m.ID = "a\r\nb" }, "the id" + ascii},
+		"no id": {func(m *outbox.Message) { m.ID = "" }, "the id of the message can be no header: it is empty"},
+		"topic": {func(m *outbox.Message) { m.Topic = "größe" }, "the topic" + ascii},
 
 		"space in a name": {attribute("my name", "v1secret"), `the attribute "my name" ` + noName},
 		"colon in a name": {attribute("a:", "v1secret"), `the attribute "a:" ` + noName},
@@ -325,7 +323,6 @@ func TestWhatCanBeNoHeaderIsPermanent(t *testing.T) {
 		"the trace's header": {attribute("x-amzn-trace-id", "v1secret"), ours},
 		"the sender":         {attribute("authorization", "v1secret"), ours},
 		"of an option":       {attribute("x-api-key", "v1secret"), ours},
-		"of the tenant":      {attribute("x-tenant", "v1secret"), ours},
 	} {
 		m := message()
 		tc.change(&m)
@@ -341,28 +338,22 @@ func TestWhatCanBeNoHeaderIsPermanent(t *testing.T) {
 func TestAWrongConfigurationIsNamedAllAtOnce(t *testing.T) {
 	t.Parallel()
 	const fine = "https://example.com"
-	tenant := func(header string) []outboxhttp.Config {
-		return []outboxhttp.Config{{TenantHeader: header, Headers: map[string]string{"A": "v"}}}
-	}
 	for name, tc := range map[string]struct {
 		url    string
 		config []outboxhttp.Config
 		want   string
 	}{
-		"no URL":             {"", nil, "the URL is not one of the form https://host[:port][/path]"},
-		"a path":             {"/v1/messages", nil, "the URL is not"},
-		"another scheme":     {"ftp://example.com", nil, "the URL is not"},
-		"no host":            {"https://:443/a", nil, "the URL is not"},
-		"no URL at all":      {"https://user-1:pass-1@exa mple.com", nil, "the URL is not"},
-		"two":                {fine, make([]outboxhttp.Config, 2), "there are 2 values of Config"},
-		"header without":     {fine, with("", "v1secret"), `Headers: "" is no name of a header`},
-		"header of ours":     {fine, with("idempotency-key", "v1secret"), `Headers: "idempotency-key" is set by this package`},
-		"content type":       {fine, with("content-type", "v1secret"), "is set by this package"},
-		"header value":       {fine, with("A", "v1secret\n"), `Headers: the value of "A" is not printable ASCII`},
-		"header twice":       {fine, with("A", "v", "a", "v1secret"), `Headers: "a" is set twice`},
-		"tenant of ours":     {fine, tenant("Host"), `TenantHeader: "Host" is set by`},
-		"tenant's twice":     {fine, tenant("a"), `TenantHeader: "a" is set twice`},
-		"tenant without one": {fine, tenant("a b"), `TenantHeader: "a b" is no name`},
+		"no URL":         {"", nil, "the URL is not one of the form https://host[:port][/path]"},
+		"a path":         {"/v1/messages", nil, "the URL is not"},
+		"another scheme": {"ftp://example.com", nil, "the URL is not"},
+		"no host":        {"https://:443/a", nil, "the URL is not"},
+		"no URL at all":  {"https://user-1:pass-1@exa mple.com", nil, "the URL is not"},
+		"two":            {fine, make([]outboxhttp.Config, 2), "there are 2 values of Config"},
+		"header without": {fine, with("", "v1secret"), `Headers: "" is no name of a header`},
+		"header of ours": {fine, with("idempotency-key", "v1secret"), `Headers: "idempotency-key" is set by this package`},
+		"content type":   {fine, with("content-type", "v1secret"), "is set by this package"},
+		"header value":   {fine, with("A", "v1secret\n"), `Headers: the value of "A" is not printable ASCII`},
+		"header twice":   {fine, with("A", "v", "a", "v1secret"), `Headers: "a" is set twice`},
 	} {
 		problems := configtest.ProblemsOf(t, func() { outboxhttp.To(tc.url, tc.config...) })
 		require.Len(t, problems, 1, name)
