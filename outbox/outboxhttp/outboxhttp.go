@@ -53,8 +53,9 @@ const maxDrained = 64 << 10
 //
 // The error of a delivery is a [*StatusError] if there was an answer. Otherwise the receiver may
 // have got the message, or not: net/http itself sends it again only on a connection that had been
-// idle and turns out to be closed. Only what can be no header is an [outbox.Permanent] error,
-// unless [Config.Permanent] says otherwise.
+// idle and turns out to be closed. Only what can be no header is an [outbox.Permanent] error: a 404
+// may be a receiver that is being deployed, and a 400 one whose next version takes the message. Who
+// knows better, say of a 413, calls the function in one of their own that marks the error.
 func To(url string, config ...Config) outbox.Deliver {
 	return configOf(url, config).deliver
 }
@@ -74,18 +75,10 @@ func (c *config) deliver(ctx context.Context, m outbox.Message) error {
 	defer resp.Body.Close()
 	// The status has decided already: an answer that breaks off here costs its connection alone.
 	_, _ = io.CopyN(io.Discard, resp.Body, maxDrained)
-	return c.judge(resp.StatusCode)
-}
-
-func (c *config) judge(status int) error {
-	if status >= 200 && status <= 299 {
-		return nil
+	if resp.StatusCode < 200 || resp.StatusCode > 299 {
+		return &StatusError{Status: resp.StatusCode}
 	}
-	err := &StatusError{Status: status}
-	if c.permanent != nil && c.permanent(status) {
-		return outbox.Permanent(err)
-	}
-	return err
+	return nil
 }
 
 // StatusError is that of a receiver whose answer has another status than one from 200 to 299.
@@ -117,18 +110,12 @@ type Config struct {
 	Client *http.Client
 	// Headers are added to each request, say Authorization. None is one that is set anyway.
 	Headers map[string]string
-	// Permanent decides by the status of an answer, say http.StatusRequestEntityTooLarge, whether a
-	// message is given up at once instead of being tried again. It is not asked about a status from
-	// 200 to 299, and runs concurrently. Default is that no status is permanent: a 404 may be a
-	// receiver that is being deployed, and a 400 one whose next version takes the message.
-	Permanent func(status int) bool
 }
 
 type config struct {
-	url       string
-	client    *http.Client
-	headers   http.Header
-	permanent func(status int) bool
+	url     string
+	client  *http.Client
+	headers http.Header
 }
 
 func configOf(address string, given []Config) *config {
@@ -138,7 +125,7 @@ func configOf(address string, given []Config) *config {
 	p.Addf(err != nil || u.Hostname() == "" || u.Scheme != "http" && u.Scheme != "https",
 		"the URL is not one of the form https://host[:port][/path]")
 	of := setup.One(p, given)
-	c := &config{url: address, headers: http.Header{}, permanent: of.Permanent}
+	c := &config{url: address, headers: http.Header{}}
 	for _, name := range slices.Sorted(maps.Keys(of.Headers)) {
 		problem := unusable(of.Headers[name])
 		p.Addf(problem != "", "Headers: the value of %q %s", name, problem) // the value may be a secret

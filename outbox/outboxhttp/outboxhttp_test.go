@@ -150,28 +150,6 @@ func TestOnlyASuccessIsDelivered(t *testing.T) {
 	}
 }
 
-func TestAnOptionSaysWhichStatusIsPermanent(t *testing.T) {
-	t.Parallel()
-	var status atomic.Int64
-	r := newReceiver(t, func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(int(status.Load())) })
-	var asked []int
-	deliver := outboxhttp.To(r.URL, outboxhttp.Config{Permanent: func(status int) bool {
-		asked = append(asked, status)
-		return status == http.StatusRequestEntityTooLarge
-	}})
-	for s, permanent := range map[int]bool{413: true, 400: false, 503: false} {
-		status.Store(int64(s))
-		err := deliver(t.Context(), message())
-		var se *outboxhttp.StatusError
-		require.ErrorAs(t, err, &se)
-		assert.Equal(t, s, se.Status)
-		assert.Equal(t, permanent, isPermanent(err), s)
-	}
-	status.Store(204)
-	require.NoError(t, deliver(t.Context(), message()))
-	assert.ElementsMatch(t, []int{413, 400, 503}, asked)
-}
-
 // What a connection is used for again has been read to its end; what is longer than that is not
 // read.
 func TestAnAnswerIsReadUpToABound(t *testing.T) {
