@@ -16,7 +16,7 @@
 // A queue whose URL ends in .fifo is a FIFO queue. There the deduplication id is the id of the
 // message, so that SQS drops what comes again within five minutes. The group is that of the
 // message, or one of its own, so that it waits for no other. On a standard queue a message has no
-// group, unless [Config] says otherwise.
+// group.
 //
 // A message may come more than once. So the consumer acts once on the key that comes with it. Its
 // default, m.MessageId, is another one whenever the relay delivers the message again:
@@ -57,20 +57,10 @@ type Client interface {
 		optFns ...func(*sqs.Options)) (*sqs.SendMessageOutput, error)
 }
 
-// Config adjusts [To]. Its zero value has the defaults.
-type Config struct {
-	// Group returns the message group, for example its tenant or its topic. If it returns nothing,
-	// the group is what it is without the function. It runs concurrently. On a FIFO queue one
-	// message of a group is consumed at a time; a standard queue becomes a fair queue: many
-	// messages of one group do not hold up those of the others.
-	Group func(m outbox.Message) string
-}
-
 type queue struct {
 	client Client
 	url    string
 	fifo   bool
-	group  func(outbox.Message) string
 }
 
 // To returns a function that delivers messages to the queue with this URL, for [outbox.NewRelay],
@@ -78,9 +68,9 @@ type queue struct {
 // use. An error of it wraps that of the client.
 //
 // To sends nothing. It panics with a [*store.ConfigError] that names every problem.
-func To(client Client, queueURL string, config ...Config) outbox.Deliver {
+func To(client Client, queueURL string) outbox.Deliver {
 	p := setup.Of("outboxsqs.To")
-	q := &queue{client: client, url: queueURL, fifo: p.Queue(client, queueURL), group: setup.One(p, config).Group}
+	q := &queue{client: client, url: queueURL, fifo: p.Queue(client, queueURL)}
 	p.Panic()
 	return q.deliver
 }
@@ -117,17 +107,11 @@ func (q *queue) inputOf(m outbox.Message) (*sqs.SendMessageInput, error) {
 			},
 		}
 	}
-	group := ""
-	if q.group != nil {
-		group = q.group(m)
-	}
-	if q.fifo {
-		in.MessageDeduplicationId = aws.String(m.ID)
-		group = cmp.Or(group, m.Group, m.ID)
-	}
-	if group == "" {
+	if !q.fifo {
 		return in, nil
 	}
+	in.MessageDeduplicationId = aws.String(m.ID)
+	group := cmp.Or(m.Group, m.ID)
 	if !isGroup(group) {
 		return nil, errors.New("the group of the message is not one of SQS: 1 to 128 letters, digits and " +
 			"punctuation characters of ASCII")

@@ -55,10 +55,10 @@ func (c *client) SendMessage(_ context.Context, in *sqs.SendMessageInput,
 }
 
 // sentTo delivers a message and returns what was sent.
-func sentTo(t *testing.T, url string, m outbox.Message, config ...outboxsqs.Config) *sqs.SendMessageInput {
+func sentTo(t *testing.T, url string, m outbox.Message) *sqs.SendMessageInput {
 	t.Helper()
 	c := &client{}
-	require.NoError(t, outboxsqs.To(c, url, config...)(t.Context(), m))
+	require.NoError(t, outboxsqs.To(c, url)(t.Context(), m))
 	require.Len(t, c.sent, 1)
 	return c.sent[0]
 }
@@ -93,24 +93,17 @@ func TestAFIFOQueueDropsRepetitionsAndKeepsGroups(t *testing.T) {
 	t.Parallel()
 	alone := message()
 	alone.Group = ""
-	byTenant := outboxsqs.Config{Group: func(m outbox.Message) string { return m.Tenant }}
-	none := outboxsqs.Config{Group: func(outbox.Message) string { return "" }}
 	for name, tc := range map[string]struct {
 		url           string
 		m             outbox.Message
-		opts          []outboxsqs.Config
 		dedup, groups *string
 	}{
-		"standard":           {standard, message(), nil, nil, nil},
-		"fifo":               {fifo, message(), nil, aws.String(id), aws.String("customer-1")},
-		"without a group":    {fifo, alone, nil, aws.String(id), aws.String(id)},
-		"by a function":      {fifo, message(), []outboxsqs.Config{byTenant}, aws.String(id), aws.String("acme")},
-		"by none":            {fifo, message(), []outboxsqs.Config{none}, aws.String(id), aws.String("customer-1")},
-		"fair queue":         {standard, message(), []outboxsqs.Config{byTenant}, nil, aws.String("acme")},
-		"standard, by none":  {standard, message(), []outboxsqs.Config{none}, nil, nil},
-		"fifo in the middle": {strings.Replace(fifo, "mail.fifo", "a.fifo-mail", 1), message(), nil, nil, nil},
+		"standard":           {standard, message(), nil, nil},
+		"fifo":               {fifo, message(), aws.String(id), aws.String("customer-1")},
+		"without a group":    {fifo, alone, aws.String(id), aws.String(id)},
+		"fifo in the middle": {strings.Replace(fifo, "mail.fifo", "a.fifo-mail", 1), message(), nil, nil},
 	} {
-		got := sentTo(t, tc.url, tc.m, tc.opts...)
+		got := sentTo(t, tc.url, tc.m)
 		assert.Equal(t, tc.dedup, got.MessageDeduplicationId, name)
 		assert.Equal(t, tc.groups, got.MessageGroupId, name)
 	}
@@ -311,8 +304,7 @@ func TestAWrongConfigurationIsNamedAllAtOnce(t *testing.T) {
 		"outboxsqs.To: the client is nil",
 		"outboxsqs.To: the URL of the queue is not one of the form " +
 			"https://sqs.<Region>.amazonaws.com/<account>/<name>; a name or an ARN is none",
-		"outboxsqs.To: there are 2 values of Config, and one counts",
-	}, configtest.ProblemsOf(t, func() { outboxsqs.To(nil, "mail.fifo", outboxsqs.Config{}, outboxsqs.Config{}) }))
+	}, configtest.ProblemsOf(t, func() { outboxsqs.To(nil, "mail.fifo") }))
 }
 
 // The consumer of the package's documentation.
