@@ -170,8 +170,8 @@ type MessageConfig struct {
 	Topic string
 	// Attributes are for the receiver: message attributes of SQS, headers of HTTP.
 	Attributes map[string]string
-	// Group is the message group of a FIFO queue. Default is a group for each message. A group has
-	// the order in which messages reach the queue, which is not that of the commits.
+	// Group is the message group in SQS. Default is, on a FIFO queue, a group for each message. A
+	// group has the order in which messages reach the queue, which is not that of the commits.
 	Group string
 	// Tenant is whom the message belongs to. Default is the tenant of the invocation, if any.
 	Tenant string

@@ -15,8 +15,8 @@
 //
 // A queue whose URL ends in .fifo is a FIFO queue. There the deduplication id is the id of the
 // message, so that SQS drops what comes again within five minutes. The group is that of the
-// message, or one of its own, so that it waits for no other. On a standard queue a message has no
-// group.
+// message, or one of its own, so that it waits for no other. On a standard queue a group makes it a
+// fair one: many messages of one group do not hold up those of the others.
 //
 // A message may come more than once. So the consumer acts once on the key that comes with it. Its
 // default, m.MessageId, is another one whenever the relay delivers the message again:
@@ -107,16 +107,18 @@ func (q *queue) inputOf(m outbox.Message) (*sqs.SendMessageInput, error) {
 			},
 		}
 	}
-	if !q.fifo {
-		return in, nil
+	group := m.Group
+	if q.fifo {
+		in.MessageDeduplicationId = aws.String(m.ID)
+		group = cmp.Or(group, m.ID)
 	}
-	in.MessageDeduplicationId = aws.String(m.ID)
-	group := cmp.Or(m.Group, m.ID)
 	if !isGroup(group) {
 		return nil, errors.New("the group of the message is not one of SQS: 1 to 128 letters, digits and " +
 			"punctuation characters of ASCII")
 	}
-	in.MessageGroupId = aws.String(group)
+	if group != "" {
+		in.MessageGroupId = aws.String(group)
+	}
 	return in, nil
 }
 

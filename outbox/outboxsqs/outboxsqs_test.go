@@ -82,6 +82,7 @@ func TestAMessageCarriesItsIDAsKey(t *testing.T) {
 		MessageSystemAttributes: map[string]types.MessageSystemAttributeValue{
 			"AWSTraceHeader": {DataType: aws.String("String"), StringValue: aws.String(traced)},
 		},
+		MessageGroupId: aws.String("customer-1"),
 	}, sentTo(t, standard, message()))
 	assert.Equal(t, &sqs.SendMessageInput{
 		QueueUrl: aws.String(standard), MessageBody: aws.String("1"),
@@ -98,10 +99,11 @@ func TestAFIFOQueueDropsRepetitionsAndKeepsGroups(t *testing.T) {
 		m             outbox.Message
 		dedup, groups *string
 	}{
-		"standard":           {standard, message(), nil, nil},
+		"standard":           {standard, alone, nil, nil},
+		"fair queue":         {standard, message(), nil, aws.String("customer-1")},
 		"fifo":               {fifo, message(), aws.String(id), aws.String("customer-1")},
 		"without a group":    {fifo, alone, aws.String(id), aws.String(id)},
-		"fifo in the middle": {strings.Replace(fifo, "mail.fifo", "a.fifo-mail", 1), message(), nil, nil},
+		"fifo in the middle": {strings.Replace(fifo, "mail.fifo", "a.fifo-mail", 1), alone, nil, nil},
 	} {
 		got := sentTo(t, tc.url, tc.m)
 		assert.Equal(t, tc.dedup, got.MessageDeduplicationId, name)
