@@ -105,12 +105,10 @@ func WithPowertools(p Powertools) Option {
 					c.Addf(err != nil, "%s: %v", optionPowertools, err)
 				}
 			}
-			r := &powertoolsRecords{codec: codec, prefix: prefix, out: out}
-			if out.Kind() == reflect.String {
-				r.codec = codec.StringResults()
-				r.rawText = strings.HasPrefix(string(codec.Language()), string(powertools.Java))
+			java := strings.HasPrefix(string(codec.Language()), string(powertools.Java))
+			return &powertoolsRecords{
+				codec: codec, prefix: prefix, rawText: java && out.Kind() == reflect.String, out: out,
 			}
-			return r
 		}
 	})
 }
@@ -231,7 +229,7 @@ func (r *powertoolsRecords) encode(result []byte, failure bool) ([]byte, error) 
 	if failure {
 		return nil, errTerminal
 	}
-	data, err := r.codec.EncodeData(result)
+	data, err := r.codec.EncodeData(result, r.rawText)
 	switch {
 	case err != nil:
 		return nil, err
@@ -254,7 +252,7 @@ func (r *powertoolsRecords) decode(held store.Record) (result []byte, err error)
 		kept, err = encodeJSON(string(kept))
 	}
 	if err == nil {
-		result, err = r.codec.DecodeData(kept, value)
+		result, err = r.codec.DecodeData(kept, value, r.rawText)
 	}
 	if err != nil {
 		return nil, err

@@ -5,8 +5,6 @@ import (
 	"crypto/sha1"
 	"crypto/sha256"
 	"crypto/sha512"
-	"encoding/base64"
-	"encoding/hex"
 	"fmt"
 	"hash"
 	"slices"
@@ -38,13 +36,20 @@ type Codec struct {
 	language Language
 	rules    *rules
 	hash     func() hash.Hash
-	strings  bool
 }
 
-// rules are what the languages differ in.
+// rules are what the languages differ in: how they write JSON, and what they make of it.
 type rules struct {
-	keys *style // of selections
-	data *style // of results
+	comma, colon string
+	escapes      jsontext.Escapes
+	whole        bool // refuse halves of surrogate pairs
+	// arrange returns the members in the order of the language, and refuses names. It must not
+	// change its argument. Nil keeps the order of the event.
+	arrange  func([]member) ([]member, error)
+	integers bool // write integers exactly
+	// digits are those of a number that is not written exactly, and doubles how they are spelled.
+	digits  func(f float64) (decimal, error)
+	doubles notation
 	// missing is the check that decides whether there is a key.
 	missing func(value) bool
 	digest  func(sum []byte) string
@@ -81,36 +86,22 @@ func New(l Language, hash string) (*Codec, error) {
 	return &Codec{language: l, rules: r, hash: functions[named]}, nil
 }
 
-// rulesOf are those of a language, nil if there are none. A function costs nothing where it is not
-// called: a variable would be made when a process starts, whether or not it shares a table with
-// Powertools.
+// rulesOf are those of a language, nil if there are none. They are made where somebody asks for
+// them: variables would be made in every process, whether or not it shares a table with Powertools.
 func rulesOf(l Language) *rules {
 	switch l {
 	case Python:
-		return &rules{
-			keys: &pythonStyle, data: &pythonStyle, missing: pythonMissing, digest: hex.EncodeToString,
-			hashes: openSSLNames,
-		}
+		return pythonRules()
 	case TypeScript:
-		return &rules{
-			keys: &typescriptStyle, data: &typescriptData, missing: typescriptMissing,
-			digest: base64.StdEncoding.EncodeToString, hashes: openSSLNames, values: true,
-		}
+		return typescriptRules()
 	case Java:
-		return javaRules(anyJDK)
+		return javaRules(anyDigits)
 	case Java17:
-		return javaRules(jdk18)
+		return javaRules(oldDigits)
 	case Java21:
-		return javaRules(jdk19)
+		return javaRules(newDigits)
 	}
 	return nil
-}
-
-// bigInteger is String.format("%032x", …) of a digest as a number: zeros that lead more than 32
-// digits are lost.
-func bigInteger(sum []byte) string {
-	digits := strings.TrimLeft(hex.EncodeToString(sum), "0")
-	return strings.Repeat("0", max(0, 32-len(digits))) + digits
 }
 
 // Language returns the language that New got.
@@ -124,15 +115,15 @@ func (c *Codec) Hashed(selected []byte) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	return c.write(c.rules.keys, v, false)
+	return c.write(v, false)
 }
 
 // write writes a value, of which Java takes a text by its content: toString in
 // BasePersistenceStore.generateHash.
-func (c *Codec) write(s *style, v value, lossless bool) ([]byte, error) {
-	w := writer{style: s, lossless: lossless}
+func (c *Codec) write(v value, result bool) ([]byte, error) {
+	w := writer{rules: c.rules, result: result, attribute: result && c.rules.values}
 	switch {
-	case v.kind != text || !c.rules.raw:
+	case v.kind != text || !w.raw:
 		w.value(v)
 	case utf8.ValidString(v.text):
 		w.dst = []byte(v.text)
@@ -177,44 +168,41 @@ func (c *Codec) Missing(selected []byte) bool {
 	return err == nil && c.rules.missing(v)
 }
 
-// StringResults returns a codec for handlers whose result is a string. It makes a difference in
-// Java, which keeps a string without quotes and looks at the type of the handler to read it back.
-func (c *Codec) StringResults() *Codec {
-	changed := *c
-	changed.strings = true
-	return &changed
-}
-
 // EncodeData returns a result, given as JSON text, as the language stores it: the content of a text
 // attribute, or in TypeScript the JSON text of an attribute of the type that the result has (a map
 // for an object, and so on), whose numbers are those of the N attributes. A number that has a
 // different value as a double keeps its spelling, so that nothing is lost; every other number, and
-// all the rest, is what the language would write. The error is ErrSyntax or a RefusalError; then
-// nothing that the language could read stands for the result.
-func (c *Codec) EncodeData(result []byte) ([]byte, error) {
+// all the rest, is what the language would write.
+//
+// texts is true if all results of the handler are strings. It makes a difference in Java, which
+// keeps a string without quotes and looks at the type of the handler to read it back.
+//
+// The error is ErrSyntax or a RefusalError; then nothing that the language could read stands for
+// the result.
+func (c *Codec) EncodeData(result []byte, texts bool) ([]byte, error) {
 	v, twice, err := parse(result)
 	switch {
 	case err != nil:
 		return nil, err
 	case twice:
 		return nil, ErrDuplicate
-	case c.rules.raw && (v.kind == text) != c.strings:
+	case c.rules.raw && (v.kind == text) != texts:
 		return nil, ErrStringResult
 	}
-	return c.write(c.rules.data, v, true)
+	return c.write(v, true)
 }
 
 // DecodeData returns the result of a completed record as JSON text, from what EncodeData returns,
 // or from nil of a record without data attribute. The attribute is a text, or value is set. The
 // error is ErrUnreadable if the language, on the same type of handler, would not have written it,
 // or writes what is no JSON, such as NaN.
-func (c *Codec) DecodeData(data []byte, value bool) ([]byte, error) {
+func (c *Codec) DecodeData(data []byte, value, texts bool) ([]byte, error) {
 	switch {
 	case data == nil && !c.rules.raw: // a record without data attribute has the result null
 		return []byte("null"), nil
 	case data == nil || value != c.rules.values:
 		return nil, ErrUnreadable
-	case c.rules.raw && c.strings:
+	case c.rules.raw && texts:
 		return jsontext.Escapes{}.Append(nil, string(data)), nil
 	}
 	if _, _, err := parse(data); err != nil {

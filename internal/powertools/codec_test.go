@@ -193,14 +193,14 @@ func FuzzHashed(f *testing.F) {
 // requireSameData stores a result and reads it back. Reading and storing it again changes nothing.
 func requireSameData(t *testing.T, codec *powertools.Codec, result string) {
 	t.Helper()
-	stored, err := codec.EncodeData([]byte(result))
+	stored, err := codec.EncodeData([]byte(result), false)
 	if err != nil {
 		require.Nil(t, stored)
 		return
 	}
-	decoded, err := codec.DecodeData(stored, codec.Language() == powertools.TypeScript)
+	decoded, err := codec.DecodeData(stored, codec.Language() == powertools.TypeScript, false)
 	require.NoError(t, err)
-	again, err := codec.EncodeData(decoded)
+	again, err := codec.EncodeData(decoded, false)
 	require.NoError(t, err)
 	require.Equal(t, stored, again)
 }

@@ -1,26 +1,33 @@
 package powertools
 
 import (
+	"fmt"
 	"math"
 	"math/big"
 	"math/bits"
-	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/go-idempotent/idempotent/internal/jsontext"
 )
 
-// javaRules has JsonNode.toString of Jackson. The digits of doubles are those of the JDK.
-func javaRules(j jdk) *rules {
-	s := &style{
+// javaRules has JsonNode.toString of Jackson, with the digits that a JDK gives to doubles.
+func javaRules(digits func(f float64) (decimal, error)) *rules {
+	return &rules{
 		comma: ",", colon: ":",
-		escapes: jsontext.Escapes{Upper: true},
-		whole:   true,
-		integer: true,
-		double:  j.appendDouble,
+		escapes:  jsontext.Escapes{Upper: true},
+		whole:    true,
+		integers: true,
+		digits:   digits,
+		doubles:  javaDoubles,
+		missing:  javaMissing, digest: bigInteger, hashes: javaNames, raw: true,
 	}
-	return &rules{keys: s, data: s, missing: javaMissing, digest: bigInteger, hashes: javaNames, raw: true}
+}
+
+// bigInteger is String.format("%032x", …) of a digest as a number: zeros that lead more than 32
+// digits are lost.
+func bigInteger(sum []byte) string {
+	return fmt.Sprintf("%032x", new(big.Int).SetBytes(sum))
 }
 
 // javaMissing is isMissingIdemPotencyKey: null, and an array or object that has nothing but null.
@@ -28,73 +35,48 @@ func javaRules(j jdk) *rules {
 // into arrays.
 func javaMissing(v value) bool { return isNull(v) || v.holdsOnly(isNull) }
 
-// A jdk is how Double.toString chooses digits.
-type jdk uint8
+// javaDoubles spells as Double.toString.
+var javaDoubles = notation{least: -3, most: 7, fraction: 1, scientific: 1, exponent: "E%d"}
 
-const (
-	anyJDK jdk = iota // refuse what they print differently
-	jdk18             // up to 18
-	jdk19             // from 19
-)
-
-// appendDouble appends a double as Double.toString writes it.
-func (j jdk) appendDouble(dst []byte, f float64) ([]byte, error) {
-	if f == 0 {
-		return appendDigits(dst, decimal{math.Signbit(f), "0", 1}), nil
+// anyDigits are those of every JDK. It refuses a double that JDK 18 and JDK 19 print differently.
+func anyDigits(f float64) (decimal, error) {
+	old, _ := oldDigits(f)
+	now, err := newDigits(f)
+	if string(javaDoubles.append(nil, old)) != string(javaDoubles.append(nil, now)) {
+		err = ErrJDK
 	}
-	if j == jdk19 {
-		return appendDigits(dst, newDigits(f)), nil
-	}
-	old := appendDigits(dst, oldDigits(f))
-	if j == anyJDK && string(old) != string(appendDigits(slices.Clip(dst), newDigits(f))) {
-		return nil, ErrJDK
-	}
-	return old, nil
-}
-
-// appendDigits writes plainly from 1e-3 to below 1e7, and else scientifically, always with a digit
-// behind the point.
-func appendDigits(dst []byte, d decimal) []byte {
-	if -3 < d.point && d.point <= 7 {
-		return d.plain(dst, 1)
-	}
-	return strconv.AppendInt(d.scientific(dst, 1, 'E'), int64(d.point-1), 10)
+	return now, err
 }
 
 // newDigits chooses as the documentation of Double.toString says since JDK 19: the fewest digits
 // that identify the double, but of two digits at least the nearest.
-func newDigits(f float64) decimal {
+func newDigits(f float64) (decimal, error) {
 	d := shortest(f, -1)
 	if len(d.digits) > 1 {
-		return d
+		return d, nil
 	}
 	two := shortest(f, 1)
 	value, _ := strconv.ParseFloat("0."+two.digits+"e"+strconv.Itoa(two.point), 64) // +Inf is a value
 	if two.digits[1] == '0' || value != math.Abs(f) {
-		return d
+		return d, nil
 	}
-	return two
+	return two, nil
 }
 
 // oldDigits chooses as FloatingDecimal did up to JDK 18. The digits identify the double, but they
 // are not always the fewest nor the nearest. It generates digits until what is left is less than
 // half a unit in the last place of the double (Steele and White 1990, free format); what is special
 // is where it starts and when it stops.
-func oldDigits(f float64) decimal {
-	significand, exponent, width := split(f)
+func oldDigits(f float64) (decimal, error) {
+	fraction, exponent := math.Frexp(math.Abs(f))
+	exponent--
+	significand := uint64(fraction * (1 << 53)) // the double is significand × 2^(exponent-52)
+	width := 53 + min(0, exponent+1022)         // fewer than 53 bits if it is subnormal
 	digits, point, ok := integerDigits(significand, exponent, width)
 	if !ok {
 		digits, point = newGenerator(significand, exponent, width).generate()
 	}
-	return decimal{math.Signbit(f), digits, point}
-}
-
-// split returns the double as significand × 2^(exponent-52), with the significand in 53 bits, and
-// how many bits of it the double has: fewer than 53 if it is subnormal.
-func split(f float64) (significand uint64, exponent, width int) {
-	fraction, exponent := math.Frexp(math.Abs(f))
-	exponent--
-	return uint64(fraction * (1 << 53)), exponent, 53 + min(0, exponent+1022)
+	return decimal{math.Signbit(f), digits, point}, nil
 }
 
 // integerDigits writes integers below 2^63. Beyond 53 bits it drops as many digits as the zero bits

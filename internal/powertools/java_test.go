@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"unicode/utf16"
 
 	"github.com/stretchr/testify/require"
 )
@@ -29,25 +30,25 @@ func TestDoublesPrintAsTheJDKPrintsThem(t *testing.T) {
 		bits, err := strconv.ParseUint(fields[0], 16, 64)
 		require.NoError(t, err)
 		f := math.Float64frombits(bits)
-		requireDouble(t, jdk18, f, fields[1])
-		requireDouble(t, jdk19, f, fields[2])
+		requireDouble(t, oldDigits, f, fields[1])
+		requireDouble(t, newDigits, f, fields[2])
 		if fields[1] == fields[2] {
-			requireDouble(t, anyJDK, f, fields[1])
+			requireDouble(t, anyDigits, f, fields[1])
 			continue
 		}
 		differ++
-		_, err = anyJDK.appendDouble(nil, f)
+		_, err = anyDigits(f)
 		require.ErrorIs(t, err, ErrJDK, fields[0])
 	}
 	require.Equal(t, 773, lines)
 	require.Greater(t, differ, 100)
 }
 
-func requireDouble(t *testing.T, j jdk, f float64, want string) {
+func requireDouble(t *testing.T, digits func(float64) (decimal, error), f float64, want string) {
 	t.Helper()
-	got, err := j.appendDouble([]byte("behind "), f)
+	got, err := digits(f)
 	require.NoError(t, err, want)
-	require.Equal(t, "behind "+want, string(got))
+	require.Equal(t, "behind "+want, string(javaDoubles.append([]byte("behind "), got)))
 }
 
 // Halfway cases of String.prototype.toLowerCase, as Node.js 20 answers them.
@@ -58,8 +59,8 @@ func TestLowerCaseIsThatOfJavaScript(t *testing.T) {
 		"Σ": "σ", "ΑΣ": "ας", "ΑΣΑ": "ασα", "ΣΑ": "σα", "Α.Σ": "α.ς", "Α Σ": "α σ", "ΑΣ.Α": "ασ.α", "ΑΣ Α": "ας α",
 		"Α\u0301Σ\u0301": "α\u0301ς\u0301", "1Σ": "1σ", "ΣΣ": "σς", "aʰΣ": "aʰς", "ʰΣ": "ʰσ",
 	} {
-		require.Equal(t, want, lowerCase(in), in)
+		require.Equal(t, want, string(utf16.Decode(lowerCase(in))), in)
 	}
-	require.Equal(t, "a\xed\xa0\x80σ", lowerCase("A\xed\xa0\x80Σ"), "half of a surrogate pair has no case")
-	require.Equal(t, "ς\xed\xa0\x80", lowerCase("AΣ\xed\xa0\x80")[1:])
+	require.Equal(t, []uint16{'a', 0xD800, 'σ'}, lowerCase("A\xed\xa0\x80Σ"), "half of a surrogate pair has no case")
+	require.Equal(t, []uint16{'a', 'ς', 0xD800}, lowerCase("AΣ\xed\xa0\x80"))
 }

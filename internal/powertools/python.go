@@ -1,20 +1,25 @@
 package powertools
 
 import (
-	"fmt"
+	"encoding/hex"
 	"slices"
 	"strings"
 
 	"github.com/go-idempotent/idempotent/internal/jsontext"
 )
 
-// pythonStyle is json.dumps(…, sort_keys=True) with its default separators and escapes.
-var pythonStyle = style{
-	comma: ", ", colon: ": ",
-	escapes: jsontext.Escapes{ASCII: true},
-	arrange: byCodePoint,
-	integer: true,
-	double:  pythonFloat,
+// pythonRules has json.dumps(…, sort_keys=True) with its default separators and escapes, and the
+// repr of a float (PyOS_double_to_string, format r).
+func pythonRules() *rules {
+	return &rules{
+		comma: ", ", colon: ": ",
+		escapes:  jsontext.Escapes{ASCII: true},
+		arrange:  byCodePoint,
+		integers: true,
+		digits:   fewest,
+		doubles:  notation{least: -4, most: 16, fraction: 1, exponent: "e%+03d"},
+		missing:  pythonMissing, digest: hex.EncodeToString, hashes: openSSLNames,
+	}
 }
 
 // byCodePoint sorts names as Python compares str. That is the order of bytes in UTF-8, surrogates
@@ -23,16 +28,6 @@ func byCodePoint(members []member) ([]member, error) {
 	sorted := slices.Clone(members)
 	slices.SortFunc(sorted, func(a, b member) int { return strings.Compare(a.name, b.name) })
 	return sorted, nil
-}
-
-// pythonFloat is the repr: without exponent from 1e-4 to below 1e16, and else with two digits of
-// exponent at least (PyOS_double_to_string, format r).
-func pythonFloat(dst []byte, f float64) ([]byte, error) {
-	d := shortest(f, -1)
-	if -4 < d.point && d.point <= 16 {
-		return d.plain(dst, 1), nil
-	}
-	return fmt.Appendf(d.scientific(dst, 0, 'e'), "%+03d", d.point-1), nil
 }
 
 // pythonMissing is IdempotencyPersistenceLayer.is_missing_idempotency_key: None, an empty text, and

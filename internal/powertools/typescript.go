@@ -2,7 +2,7 @@ package powertools
 
 import (
 	"cmp"
-	"fmt"
+	"encoding/base64"
 	"slices"
 	"strconv"
 	"strings"
@@ -13,20 +13,17 @@ import (
 	"github.com/go-idempotent/idempotent/internal/jsontext"
 )
 
-// typescriptStyle is JSON.stringify after deepSort.
-var typescriptStyle = style{
-	comma: ",", colon: ":",
-	arrange: deepSorted,
-	double:  javaScriptDouble,
-}
-
-// typescriptData is marshall of @aws-sdk/util-dynamodb, as JSON text.
-var typescriptData = style{
-	comma: ",", colon: ":",
-	whole:     true,
-	arrange:   attributes,
-	attribute: true,
-	double:    javaScriptDouble,
+// typescriptRules has JSON.stringify after deepSort, and of results what marshall of
+// @aws-sdk/util-dynamodb makes of them, as JSON text.
+func typescriptRules() *rules {
+	return &rules{
+		comma: ",", colon: ":",
+		arrange: deepSorted,
+		digits:  javaScriptDigits,
+		doubles: notation{least: -6, most: 21, exponent: "e%+d"},
+		missing: typescriptMissing, digest: base64.StdEncoding.EncodeToString, hashes: openSSLNames,
+		values: true,
+	}
 }
 
 func attributes(members []member) ([]member, error) {
@@ -71,53 +68,21 @@ func isIndex(name string) bool {
 // never says that two names are equal; the sort of V8 keeps such names in their order all the same.
 func deepSorted(members []member) ([]member, error) {
 	members, err := asObject(members)
-	if err != nil {
-		return nil, err
-	}
-	named := slices.IndexFunc(members, func(m member) bool { return !isIndex(m.name) })
-	if named < 0 {
-		return members, nil
-	}
-	type ranked struct {
-		member
-		lower []uint16
-	}
-	others := make([]ranked, 0, len(members)-named)
-	for _, m := range members[named:] {
-		others = append(others, ranked{m, units(lowerCase(m.name))})
-	}
-	slices.SortStableFunc(others, func(a, b ranked) int { return slices.Compare(a.lower, b.lower) })
-	for i, o := range others {
-		members[named+i] = o.member
-	}
-	return members, nil
-}
-
-// units returns a content in UTF-16.
-func units(s string) []uint16 {
-	u := make([]uint16, 0, len(s))
-	for s != "" {
-		r, size := jsontext.NextRune(s)
-		if utf16.IsSurrogate(r) {
-			u = append(u, uint16(r))
-		} else {
-			u = utf16.AppendRune(u, r)
+	lower := make(map[string][]uint16, len(members)) // nothing for an index, which stays in front
+	for _, m := range members {
+		if !isIndex(m.name) {
+			lower[m.name] = lowerCase(m.name)
 		}
-		s = s[size:]
 	}
-	return u
+	slices.SortStableFunc(members, func(a, b member) int { return slices.Compare(lower[a.name], lower[b.name]) })
+	return members, err
 }
 
-// javaScriptDouble is ECMAScript's Number::toString.
-func javaScriptDouble(dst []byte, f float64) ([]byte, error) {
-	if f == 0 {
-		return append(dst, '0'), nil // -0 as well
-	}
+// javaScriptDigits are those of ECMAScript's Number::toString, which writes -0 as 0.
+func javaScriptDigits(f float64) (decimal, error) {
 	d := shortest(f, -1)
-	if -6 < d.point && d.point <= 21 {
-		return d.plain(dst, 0), nil
-	}
-	return fmt.Appendf(d.scientific(dst, 0, 'e'), "%+d", d.point-1), nil
+	d.negative = f < 0
+	return d, nil
 }
 
 // typescriptMissing is isMissingIdempotencyKey: what is falsy, and an array or object without any
@@ -138,24 +103,26 @@ func falsy(v value) bool {
 	}
 }
 
-// lowerCase is String.prototype.toLowerCase: the Unicode default case conversion without locale,
-// which maps two characters differently from their simple mapping (SpecialCasing.txt): İ becomes
-// two characters, and Σ at the end of a word becomes ς.
-func lowerCase(s string) string {
-	lower := make([]byte, 0, len(s))
+// lowerCase is String.prototype.toLowerCase, in UTF-16: the Unicode default case conversion without
+// locale, which maps two characters differently from their simple mapping (SpecialCasing.txt): İ
+// becomes two characters, and Σ at the end of a word becomes ς.
+func lowerCase(s string) []uint16 {
+	lower := make([]uint16, 0, len(s))
 	for i := 0; i < len(s); {
 		r, size := jsontext.NextRune(s[i:])
 		switch {
 		case r == 'İ':
-			lower = append(lower, "i\u0307"...)
+			lower = append(lower, 'i', '\u0307')
 		case r == 'Σ' && endsWord(s[:i], s[i+size:]):
-			lower = append(lower, "ς"...)
+			lower = append(lower, 'ς')
+		case utf16.IsSurrogate(r): // half of a pair
+			lower = append(lower, uint16(r))
 		default:
-			lower = jsontext.AppendRune(lower, unicode.ToLower(r))
+			lower = utf16.AppendRune(lower, unicode.ToLower(r))
 		}
 		i += size
 	}
-	return string(lower)
+	return lower
 }
 
 // endsWord is the condition Final_Sigma (The Unicode Standard, table 3-17): a cased letter stands

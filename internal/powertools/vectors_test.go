@@ -384,10 +384,8 @@ func TestStoredResultsAgreeWithPublishedPackages(t *testing.T) {
 				}
 				results++
 				codec := newCodec(t, tc.language, "")
-				if r.Declared == "String" {
-					codec = codec.StringResults()
-				}
-				encoded, err := codec.EncodeData([]byte(*r.ResponseJSON))
+				texts := r.Declared == "String"
+				encoded, err := codec.EncodeData([]byte(*r.ResponseJSON), texts)
 				stored, completed := r.data()
 				if !completed { // the package failed to store the result
 					refused++
@@ -403,7 +401,7 @@ func TestStoredResultsAgreeWithPublishedPackages(t *testing.T) {
 				} else {
 					require.Equal(t, stored["S"], string(encoded), r.Name)
 				}
-				result, err := codec.DecodeData(encoded, values)
+				result, err := codec.DecodeData(encoded, values, texts)
 				require.NoError(t, err, r.Name)
 				require.JSONEq(t, *r.ResponseJSON, string(result), r.Name)
 			}
@@ -430,7 +428,7 @@ func TestEncodingLosesNothing(t *testing.T) {
 		{powertools.TypeScript, "0.12345678901234567890123", "0.12345678901234567890123"},
 		{powertools.TypeScript, "12.50", "12.5"},
 	} {
-		got, err := newCodec(t, tc.language, "").EncodeData([]byte(tc.result))
+		got, err := newCodec(t, tc.language, "").EncodeData([]byte(tc.result), false)
 		require.NoError(t, err, tc.result)
 		require.Equal(t, tc.want, string(got), tc.result)
 	}
@@ -455,10 +453,10 @@ func TestEncodingRefuses(t *testing.T) {
 		{powertools.TypeScript, `-9007199254740992`, powertools.ErrNumberRange},
 		{powertools.TypeScript, `1e-131`, powertools.ErrNumberRange},
 	} {
-		got, err := newCodec(t, tc.language, "").EncodeData([]byte(tc.result))
+		got, err := newCodec(t, tc.language, "").EncodeData([]byte(tc.result), false)
 		require.ErrorIs(t, err, tc.want, tc.result)
 		require.Nil(t, got, tc.result)
 	}
-	_, err := newCodec(t, powertools.Java, "").StringResults().EncodeData([]byte("42"))
+	_, err := newCodec(t, powertools.Java, "").EncodeData([]byte("42"), true)
 	require.ErrorIs(t, err, powertools.ErrStringResult)
 }

@@ -1,6 +1,7 @@
 package powertools
 
 import (
+	"fmt"
 	"math"
 	"strconv"
 	"strings"
@@ -10,27 +11,17 @@ import (
 	"github.com/go-idempotent/idempotent/internal/numbers"
 )
 
-// A style is how a language writes a JSON value.
-type style struct {
-	comma, colon string
-	escapes      jsontext.Escapes
-	whole        bool // refuse halves of surrogate pairs
-	// arrange returns the members in the order of the language, and refuses names. It must not
-	// change its argument. Nil keeps the order of the event.
-	arrange   func([]member) ([]member, error)
-	integer   bool // write integers exactly
-	attribute bool // refuse a number that is no attribute
-	// double writes a number that is not written exactly.
-	double func(dst []byte, f float64) ([]byte, error)
-}
-
 // A writer writes one value. Depth is bounded by the parser.
 type writer struct {
-	*style
+	*rules
 
-	lossless bool // keep the spelling of a number that is not exactly what the language would keep of it
-	dst      []byte
-	err      error // the first one
+	// result is true of a result and false of a selection. A number of a result keeps its spelling
+	// if the language would not keep exactly that number.
+	result bool
+	// attribute is true of a result that becomes an attribute, and not JSON text.
+	attribute bool
+	dst       []byte
+	err       error // the first one
 }
 
 func (w *writer) value(v value) {
@@ -46,13 +37,21 @@ func (w *writer) value(v value) {
 	case array:
 		w.members("[]", v.members)
 	case object:
-		members := v.members
-		if w.arrange != nil {
-			var err error
-			members, err = w.arrange(members)
-			w.refuse(err)
-		}
+		members, err := w.arranged(v.members)
+		w.refuse(err)
 		w.members("{}", members)
+	}
+}
+
+// arranged returns the members of an object in the order of the language.
+func (w *writer) arranged(members []member) ([]member, error) {
+	switch {
+	case w.attribute:
+		return attributes(members)
+	case w.arrange != nil:
+		return w.arrange(members)
+	default:
+		return members, nil
 	}
 }
 
@@ -83,7 +82,7 @@ func (w *writer) members(brackets string, members []member) {
 // string writes a content with quotes. Halves of surrogate pairs, which have no form in UTF-8, are
 // refused or written as escapes.
 func (w *writer) string(content string) {
-	if w.whole && !utf8.ValidString(content) {
+	if (w.whole || w.attribute) && !utf8.ValidString(content) {
 		w.refuse(ErrSurrogate)
 		return
 	}
@@ -91,7 +90,7 @@ func (w *writer) string(content string) {
 }
 
 func (w *writer) number(written string) {
-	if w.integer && isInteger(written) {
+	if w.integers && isInteger(written) {
 		if written == "-0" { // the only other spelling of an integer
 			written = "0"
 		}
@@ -107,17 +106,17 @@ func (w *writer) number(written string) {
 		w.refuse(ErrNumberRange)
 		return
 	}
-	own := w.dst
+	var d decimal
 	if err == nil {
-		own, err = w.double(w.dst, f)
+		d, err = w.digits(f)
 	}
 	switch {
-	case w.lossless && (err != nil || !numbers.FloatKeeps(written, 64)):
+	case w.result && (err != nil || !numbers.FloatKeeps(written, 64)):
 		w.dst = append(w.dst, written...)
 	case err != nil:
 		w.refuse(err)
 	default:
-		w.dst = own
+		w.dst = w.doubles.append(w.dst, d)
 	}
 }
 
@@ -138,17 +137,24 @@ func shortest(f float64, precision int) decimal {
 	return decimal{math.Signbit(f), strings.Replace(mantissa, ".", "", 1), e + 1}
 }
 
-// plain appends the decimal without exponent, and with at least so many digits behind the point.
-func (d decimal) plain(dst []byte, fraction int) []byte {
+func fewest(f float64) (decimal, error) { return shortest(f, -1), nil }
+
+// notation is how a language spells the digits of a double.
+type notation struct {
+	// A double from 10^least to below 10^most has no exponent, and that many digits behind its
+	// point at least.
+	least, most, fraction int
+	// Any other has one digit, that many behind its point at least, and the exponent.
+	scientific int
+	exponent   string // a format
+}
+
+func (n notation) append(dst []byte, d decimal) []byte {
 	if d.negative {
 		dst = append(dst, '-')
 	}
-	return jsontext.AppendPlain(dst, d.digits, d.point, fraction)
-}
-
-// scientific appends one digit, a point with at least so many digits behind it, and then the mark;
-// the exponent is left to the caller.
-func (d decimal) scientific(dst []byte, fraction int, mark byte) []byte {
-	d.point = 1
-	return append(d.plain(dst, fraction), mark)
+	if n.least < d.point && d.point <= n.most {
+		return jsontext.AppendPlain(dst, d.digits, d.point, n.fraction)
+	}
+	return fmt.Appendf(jsontext.AppendPlain(dst, d.digits, 1, n.scientific), n.exponent, d.point-1)
 }
