@@ -31,7 +31,7 @@ func batchFunctions() map[reflect.Type]string {
 // stand for a batch: the same record comes again in another one.
 func Problem(in reflect.Type) string {
 	event := gateway.ElemOf(in)
-	record := recordIn(event, map[reflect.Type]bool{})
+	record := find(event, map[reflect.Type]bool{}, recordIn)
 	if record == nil {
 		return ""
 	}
@@ -47,34 +47,21 @@ func Problem(in reflect.Type) string {
 		"(%v) and %s, see docs/batches.md", event, record, then)
 }
 
-// recordIn returns the type of the records of which an event is a batch, nil if it is none. A batch
-// is
+// recordIn returns the type of the records of which a type is a batch, nil if it is none. A batch is
 //
 //   - a list of records, as EventBridge Pipes send it
-//   - a type of package events that has a list of them, also under another name or embedded in a
-//     type of the user's
+//   - a type of package events that has a list of them, also under another name
 //   - a type with a field Records of them
-//
-// Types may embed themselves: seen are those that are not looked at again.
-func recordIn(event reflect.Type, seen map[reflect.Type]bool) reflect.Type {
-	if record := recordOf(event); record != nil {
+func recordIn(t reflect.Type) reflect.Type {
+	if record := recordOf(t); record != nil {
 		return record
 	}
-	if event.Kind() != reflect.Struct || seen[event] {
+	if t.Kind() != reflect.Struct {
 		return nil
 	}
-	seen[event] = true
-	ofEvents := event.PkgPath() == reflect.TypeFor[events.SQSEvent]().PkgPath()
-	for f := range event.Fields() {
-		switch {
-		case f.Anonymous && gateway.ElemOf(f.Type).Kind() == reflect.Struct:
-			if record := recordIn(gateway.ElemOf(f.Type), seen); record != nil {
-				return record
-			}
-		case ofEvents || f.Name == "Records":
-			if record := recordOf(f.Type); record != nil {
-				return record
-			}
+	for f := range t.Fields() {
+		if record := recordOf(f.Type); record != nil && (f.Name == "Records" || ofEvents(t)) {
+			return record
 		}
 	}
 	return nil
@@ -98,30 +85,42 @@ func recordOf(list reflect.Type) reflect.Type {
 
 // Event returns the type of package events that a type is, embeds, points to, or has as its
 // elements. It returns nil if there is none.
-func Event(t reflect.Type) reflect.Type { return eventIn(t, map[reflect.Type]bool{}) }
+func Event(t reflect.Type) reflect.Type {
+	return find(t, map[reflect.Type]bool{}, func(t reflect.Type) reflect.Type {
+		if t.Kind() == reflect.Struct && ofEvents(t) {
+			return t
+		}
+		return nil
+	})
+}
 
-// eventIn is Event. Types may embed themselves: seen are those that are not looked at again.
-func eventIn(t reflect.Type, seen map[reflect.Type]bool) reflect.Type {
+// ofEvents reports whether a type is one of package events.
+func ofEvents(t reflect.Type) bool {
+	return t.PkgPath() == reflect.TypeFor[events.SQSMessage]().PkgPath()
+}
+
+// find returns the first type that look finds in a type, in what that points to or lists, and in
+// what it embeds. Types may embed themselves: seen are those that are not looked at again.
+func find(t reflect.Type, seen map[reflect.Type]bool, look func(reflect.Type) reflect.Type) reflect.Type {
 	if seen[t] {
 		return nil
 	}
 	seen[t] = true
+	if found := look(t); found != nil {
+		return found
+	}
 	switch t.Kind() {
 	case reflect.Pointer, reflect.Slice, reflect.Array, reflect.Map:
-		return eventIn(t.Elem(), seen)
+		return find(t.Elem(), seen, look)
 	case reflect.Struct:
-	default:
-		return nil
-	}
-	if t.PkgPath() == reflect.TypeFor[events.SQSMessage]().PkgPath() {
-		return t
-	}
-	for f := range t.Fields() {
-		if f.Anonymous {
-			if named := eventIn(f.Type, seen); named != nil {
-				return named
+		for f := range t.Fields() {
+			if f.Anonymous {
+				if found := find(f.Type, seen, look); found != nil {
+					return found
+				}
 			}
 		}
+	default:
 	}
 	return nil
 }
