@@ -28,10 +28,18 @@ func batchFunctions() map[reflect.Type]string {
 }
 
 // Problem says that an event is a whole batch. It is empty if the event is none. One key cannot
-// stand for a batch: the same record comes again in another one.
+// stand for a batch: the same record comes again in another one. A batch is
+//
+//   - a list of records, as EventBridge Pipes send it
+//   - a type of package events that has a list of them, also under another name or embedded in a
+//     type of the user's
+//   - a type with a field Records of them
 func Problem(in reflect.Type) string {
 	event := gateway.ElemOf(in)
-	record := find(event, map[reflect.Type]bool{}, recordIn)
+	record := recordOf(event)
+	if record == nil {
+		record = find(event, false, map[reflect.Type]bool{}, recordIn)
+	}
 	if record == nil {
 		return ""
 	}
@@ -47,15 +55,8 @@ func Problem(in reflect.Type) string {
 		"(%v) and %s, see docs/batches.md", event, record, then)
 }
 
-// recordIn returns the type of the records of which a type is a batch, nil if it is none. A batch is
-//
-//   - a list of records, as EventBridge Pipes send it
-//   - a type of package events that has a list of them, also under another name
-//   - a type with a field Records of them
+// recordIn returns the type of the records of which a struct is a batch, nil if it is none.
 func recordIn(t reflect.Type) reflect.Type {
-	if record := recordOf(t); record != nil {
-		return record
-	}
 	if t.Kind() != reflect.Struct {
 		return nil
 	}
@@ -86,7 +87,7 @@ func recordOf(list reflect.Type) reflect.Type {
 // Event returns the type of package events that a type is, embeds, points to, or has as its
 // elements. It returns nil if there is none.
 func Event(t reflect.Type) reflect.Type {
-	return find(t, map[reflect.Type]bool{}, func(t reflect.Type) reflect.Type {
+	return find(t, true, map[reflect.Type]bool{}, func(t reflect.Type) reflect.Type {
 		if t.Kind() == reflect.Struct && ofEvents(t) {
 			return t
 		}
@@ -99,28 +100,27 @@ func ofEvents(t reflect.Type) bool {
 	return t.PkgPath() == reflect.TypeFor[events.SQSMessage]().PkgPath()
 }
 
-// find returns the first type that look finds in a type, in what that points to or lists, and in
-// what it embeds. Types may embed themselves: seen are those that are not looked at again.
-func find(t reflect.Type, seen map[reflect.Type]bool, look func(reflect.Type) reflect.Type) reflect.Type {
+// find returns the first type that look finds in a type, in what that points to, or lists if lists
+// count, and in what it embeds. Types may embed themselves: seen are those that are not looked at
+// again.
+func find(
+	t reflect.Type, lists bool, seen map[reflect.Type]bool, look func(reflect.Type) reflect.Type,
+) reflect.Type {
 	if seen[t] {
 		return nil
 	}
 	seen[t] = true
-	if found := look(t); found != nil {
-		return found
-	}
-	switch t.Kind() {
-	case reflect.Pointer, reflect.Slice, reflect.Array, reflect.Map:
-		return find(t.Elem(), seen, look)
-	case reflect.Struct:
+	found := look(t)
+	switch kind := t.Kind(); {
+	case found != nil:
+	case kind == reflect.Struct:
 		for f := range t.Fields() {
-			if f.Anonymous {
-				if found := find(f.Type, seen, look); found != nil {
-					return found
-				}
+			if f.Anonymous && found == nil {
+				found = find(f.Type, lists, seen, look)
 			}
 		}
-	default:
+	case kind == reflect.Pointer, lists && (kind == reflect.Slice || kind == reflect.Array || kind == reflect.Map):
+		found = find(t.Elem(), lists, seen, look)
 	}
-	return nil
+	return found
 }
