@@ -1,12 +1,11 @@
 // Package httpfield says what header fields mean: which names have a meaning already, how a key is
 // read from its header, how times and durations are written, and which media types are JSON.
 //
-// The package knows texts only. It must not know gateways, events, records or options. Whoever
-// looks for a rule about a header finds it here once, whichever part of the module applies it.
+// The package knows texts only. It must not know gateways, events, records or options. A rule about
+// a header is found here once, whichever part of the module applies it.
 package httpfield
 
 import (
-	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -32,40 +31,28 @@ func ReadKey(values []string, check func(key string) error) (string, error) {
 	key, err := parseKey(values)
 	switch {
 	case err != nil:
+		return "", err
 	case key == "":
-		err = errKeyEmpty
+		return "", MalformedError("is empty")
 	case len(key) > MaxKey:
-		err = errKeyLong
-	case check != nil:
-		if err = check(key); err != nil && strings.Contains(err.Error(), key) { // a client reads it
-			err = errKeyForm
-		}
+		return "", MalformedError(fmt.Sprintf("is longer than %d characters", MaxKey))
+	case check == nil:
+		return key, nil
 	}
-	if err != nil {
+	err = check(key)
+	switch {
+	case err == nil:
+		return key, nil
+	case strings.Contains(err.Error(), key): // a client reads it
+		return "", MalformedError("does not have the required form")
+	default:
 		return "", MalformedError(err.Error())
 	}
-	return key, nil
 }
 
 // Remedy tells a client whose key is malformed what it may send.
 const Remedy = "Send the header once, with a key of 1 to 255 printable ASCII characters, in double quotes if it " +
 	"holds a space, comma, semicolon, double quote or backslash."
-
-// Each of these continues "the idempotency key".
-var (
-	errKeyForm   = errors.New("does not have the required form")
-	errKeyLong   = fmt.Errorf("is longer than %d characters", MaxKey)
-	errKeyTwice  = errors.New("was sent more than once")
-	errKeyEmpty  = errors.New("is empty")
-	errKeyString = errors.New(
-		"is no structured string with well-formed parameters (RFC 9651, section 3.3.3), or was sent more than once")
-	errKeyCharacter = errors.New("holds a space or a character that is not printable ASCII")
-	errKeyComma     = errors.New("was sent more than once, or holds a comma outside quotes")
-	errKeyQuote     = errors.New(
-		"holds a quote or a backslash, which needs a structured string (RFC 9651, section 3.3.3)")
-	errKeySemicolon = errors.New(
-		"holds a semicolon outside quotes, which would begin a parameter (RFC 9651, section 3.1.2)")
-)
 
 // parseKey reads the values of the header. A client may send the key as an Item of RFC 9651 whose
 // value is a String, or as bare text, which most clients do. Both give the same key.
@@ -74,19 +61,19 @@ var (
 // do not count either, but they have to be well-formed.
 //
 // A bare key holds any printable ASCII but space, comma, semicolon, double quote and backslash,
-// which mean something in a field. A bare key with a semicolon is refused and not cut there: who
-// sends order;1 and order;2 means two keys. A client that needs one of those sends a structured
-// string. A bare key need not be a Token of the RFC, so UUIDs, numbers, base64 and URLs are taken
-// as the text they are.
+// which mean something in a field: a client that needs one of those sends a String. A bare key with
+// a semicolon is not cut there, because who sends order;1 and order;2 means two keys. A bare key
+// need not be a Token of the RFC, so UUIDs, numbers, base64 and URLs are taken as they are.
 func parseKey(values []string) (string, error) {
 	if len(values) != 1 {
-		return "", errKeyTwice
+		return "", MalformedError("was sent more than once")
 	}
 	field := strings.Trim(values[0], " \t")
 	if strings.HasPrefix(field, `"`) {
 		item, err := httpsfv.UnmarshalItem([]string{field})
 		if err != nil {
-			return "", errKeyString
+			return "", MalformedError("is no structured string with well-formed parameters (RFC 9651, section 3.3.3), " +
+				"or was sent more than once")
 		}
 		key, _ := item.Value.(string) // an item that begins with a quote is always a string
 		return key, nil
@@ -94,20 +81,22 @@ func parseKey(values []string) (string, error) {
 	for _, c := range []byte(field) {
 		switch {
 		case c < '!' || c > '~':
-			return "", errKeyCharacter
+			return "", MalformedError("holds a space or a character that is not printable ASCII")
 		case c == ',':
-			return "", errKeyComma
+			return "", MalformedError("was sent more than once, or holds a comma outside quotes")
 		case c == ';':
-			return "", errKeySemicolon
+			return "", MalformedError("holds a semicolon outside quotes, which would begin a parameter " +
+				"(RFC 9651, section 3.1.2)")
 		case c == '"' || c == '\\':
-			return "", errKeyQuote
+			return "", MalformedError("holds a quote or a backslash, which needs a structured string " +
+				"(RFC 9651, section 3.3.3)")
 		}
 	}
 	return field, nil
 }
 
-// Names of headers that more than one rule is about. They are in lower case. A header may come in
-// any spelling, so compare names with [IsOneOf] or strings.EqualFold.
+// Names of headers that more than one rule is about, in lower case. A header may come in any
+// spelling, so compare names with [IsOneOf] or strings.EqualFold.
 const (
 	Connection   = "connection"
 	ContentType  = "content-type"
@@ -154,14 +143,14 @@ func IsToken(s string) bool {
 	return s != "" && strings.Trim(s, letters+"0123456789!#$%&'*+-.^_`|~") == ""
 }
 
-// HasMeaning reports whether a header, in any spelling, means something already. Such a header
-// carries neither a key nor an expiry.
+// HasMeaning reports whether a header, in any spelling, means something already, so that it carries
+// neither a key nor an expiry.
 func HasMeaning(name string) bool {
 	return IsConnection(name) || IsOneOf(otherHeaders, name) || strings.EqualFold(name, Replayed)
 }
 
-// IsConnection reports whether a header, in any spelling, belongs to one connection. Such a header
-// means nothing on another connection, so it is never replayed.
+// IsConnection reports whether a header, in any spelling, belongs to one connection, so that it is
+// never replayed.
 func IsConnection(name string) bool { return IsOneOf(connectionHeaders, name) }
 
 // Unsteady reports whether a header, in any spelling, differs between two tries of one request. A
@@ -184,16 +173,12 @@ func Lowered(names []string) []string {
 	return all
 }
 
-// IsJSON reports whether a media type is a JSON one by the MIME Sniffing Standard, section 4.6.
-// Parameters of the media type do not count. An empty media type counts as JSON.
+// IsJSON reports whether a media type is a JSON one by the MIME Sniffing Standard, section 4.6, or
+// empty. Its parameters do not count.
 func IsJSON(media string) bool {
 	media, _, _ = strings.Cut(media, ";")
-	switch media = strings.ToLower(strings.Trim(media, " \t")); media {
-	case "", "application/json", "text/json":
-		return true
-	default:
-		return strings.HasSuffix(media, "+json")
-	}
+	media = strings.ToLower(strings.Trim(media, " \t"))
+	return media == "" || media == "application/json" || media == "text/json" || strings.HasSuffix(media, "+json")
 }
 
 // Date is the layout of an HTTP-date in its preferred form (RFC 9110, section 5.6.7). An HTTP-date
@@ -201,8 +186,8 @@ func IsJSON(media string) bool {
 const Date = "Mon, 02 Jan 2006 15:04:05 GMT"
 
 // ParseTimestamp reads Unix time in seconds (digits alone), a time of RFC 3339, or an HTTP-date in
-// its preferred form. It reports false for anything else, such as Unix time in milliseconds. A
-// gateway joins repeated headers with a comma; the result is none of the three forms.
+// its preferred form. It reports false for anything else, such as Unix time in milliseconds, or
+// repeated headers, which a gateway joins with a comma.
 func ParseTimestamp(text string) (time.Time, bool) {
 	if text != "" && strings.Trim(text, "0123456789") == "" {
 		const longest = 11 // a timestamp in milliseconds has more digits
@@ -217,8 +202,7 @@ func ParseTimestamp(text string) (time.Time, bool) {
 	return time.Time{}, false
 }
 
-// Seconds writes a duration in seconds, with its unit. Clients need not know how Go writes
-// durations.
+// Seconds writes a duration in seconds, with its unit, for clients that do not know how Go writes it.
 func Seconds(d time.Duration) string {
 	if d == time.Second {
 		return "1 second"
