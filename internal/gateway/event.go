@@ -11,26 +11,22 @@ import (
 	"github.com/go-idempotent/idempotent/internal/jsontext"
 )
 
-// event holds the parts of an event that make its request, as the gateway sent them. A part that
-// the event does not have is empty.
+// event holds the parts of an event that make its request, as the gateway sent them: empty where the
+// event has none.
 type event struct {
 	text [textParts]string
-	// query and multiQuery come from a gateway that takes the query apart. Other gateways send
-	// partRawQuery.
+	// query and multiQuery come from a gateway that takes the query apart, others send partRawQuery.
 	query      map[string]string
 	multiQuery map[string][]string
-	// names are those of the request headers that count, in lower case. They belong to the family
-	// and are never modified.
-	names   []string
-	headers []header // of each name
+	names      []string // those of the family
+	headers    []header // of each name
 	// hasMulti is true if the gateway sent a header in multiValueHeaders.
 	hasMulti bool
 	body     []byte
 	isBase64 bool
 	// authorized is true if an authorizer let the caller in, with or without a name for it.
 	authorized bool
-	// room is memory for the headers of a usual handler.
-	room [8]header
+	room       [8]header // memory for the headers of a usual handler
 }
 
 // header has the values of one request header.
@@ -40,8 +36,7 @@ type header struct {
 	one    [1]string // memory for a single value
 }
 
-// part names what a member of an event is to its request. Each family has the parts in other
-// members.
+// part says what a member of an event is to its request. Each family has it elsewhere.
 type part int
 
 const (
@@ -90,8 +85,7 @@ var membersOfAll = []member{
 	{"isBase64Encoded", partBase64},
 }
 
-// node is a place in an event that counts: a part of the request, or an object with such places in
-// it.
+// node is a place in an event that counts: a part of the request, or an object with such places.
 type node struct {
 	name    string
 	part    part
@@ -116,14 +110,14 @@ func rootOf(members []member) *node {
 	return root
 }
 
-// Scan reads a request straight from the JSON of its event, without decoding the event. It copies
-// what it keeps of the payload, and ignores what follows the event.
+// Scan reads a request from the JSON of its event, without decoding the event. It copies what it
+// keeps of the payload. What follows the event, or is no part of the request, it does not look at:
+// the decoder may still refuse the event.
 //
 // The JSON is as a gateway or a client sent it, or, if encoded is true, as encoding/json encodes an
 // event of the handler's type. Of what was sent, Scan reports false if the decoder has rules of its
-// own for something in it, and if it is no event. Then decode the event, encode it, and scan that.
+// own for something in it, and if it is no event: then decode the event, encode it, and scan that.
 // Until then the request is refused.
-// Scan does not look at what makes no part of the request: the decoder may still refuse the event.
 func (f *Family) Scan(payload []byte, encoded bool, r *Request) bool {
 	*r = Request{Refusal: errUnread}
 	e := &r.event
@@ -153,17 +147,15 @@ func (f *Family) Scan(payload []byte, encoded bool, r *Request) bool {
 }
 
 // scanner walks through the JSON of an event and keeps the parts of the request. Its methods take
-// what is at a position, and return the position behind it: -1 as soon as the decoder has rules of
-// its own for something, or there is no event. What none of the nodes stands for is skipped unread.
+// what is at a position, and return the position behind it, or -1 where Scan reports false. What no
+// node stands for is skipped unread.
 type scanner struct {
 	text []byte
 	// encoded is true of JSON that encoding/json made of a decoded event: each name is there once,
 	// and spelled as the type of the event spells it, or, in a map, as data.
 	encoded bool
-
-	event *event
-	// room keeps the texts of one event in few allocations. They are copies, because the payload
-	// belongs to the caller.
+	event   *event
+	// room keeps copies of texts in few allocations. The payload belongs to the caller.
 	room strings.Builder
 }
 
@@ -244,8 +236,7 @@ func (s *scanner) object(n *node, at int) (end int) {
 }
 
 // headers takes a map of headers. One that is there in several spellings was sent several times. If
-// multiValueHeaders has values of a header, these are all of them, and its value in headers is one
-// of them.
+// multiValueHeaders has values of a header, its value in headers is one of them.
 func (s *scanner) headers(from part, at int) (end int) {
 	return s.within(at, func(name []byte, at int) int {
 		s.event.hasMulti = s.event.hasMulti || from == partMultiHeaders
@@ -300,7 +291,7 @@ func (s *scanner) within(at int, each func(name []byte, at int) int) (end int) {
 
 // string returns a copy of what a string stands for.
 func (s *scanner) string(sent []byte) (text string, ok bool) {
-	const atATime = 512 // they hold all texts of most requests
+	const atATime = 512 // bytes, which hold all texts of most requests
 	content, _, ok := unquoted(sent)
 	if s.room.Cap()-s.room.Len() < len(content) {
 		s.room = strings.Builder{}
@@ -311,8 +302,8 @@ func (s *scanner) string(sent []byte) (text string, ok bool) {
 	return s.room.String()[start:], ok
 }
 
-// unquoted returns what a string stands for, which is given with its quotes. own is false of a part
-// of it: text without escape sequences.
+// unquoted returns what a string stands for, which is given with its quotes. own is false if that is
+// a part of it: text without escape sequences.
 func unquoted(sent []byte) (content []byte, own, ok bool) {
 	text := sent[1 : len(sent)-1]
 	valid := utf8.Valid(text)

@@ -11,13 +11,11 @@
 //
 // # How an event is read, and an answer written
 //
-// Decoding an event would take longer than the rest of a replay. So [Family.Scan] reads a request
-// straight from the JSON of its event. Where the decoder has rules of its own, for a name in
-// another case or one that is there twice, the event is decoded and encoded, and Scan reads that.
-// An event by value is encoded, too: there is one reader of events.
-//
-// [Family.Announce] adds headers to a response. To the JSON of most responses [Family.Splice] adds
-// them without decoding it.
+// Decoding an event would take longer than the rest of a replay. So [Family.Scan] reads its JSON.
+// Where the decoder has rules of its own, for a name in another case or one that is there twice,
+// the event is decoded and encoded, and Scan reads that. An event by value is encoded, too: there
+// is one reader of events. In the same way [Family.Splice] adds headers to the JSON of most
+// responses, and [Family.Announce] to any response.
 //
 // # Adding a family
 //
@@ -42,28 +40,22 @@ import (
 
 // Family translates between the event types of one gateway and what all gateways have in common.
 // The types of a handler are the event and the response of the gateway, or pointers to them. A nil
-// pointer is an empty event, or no response, and so is nil. Responses come as an any that holds
-// such a value.
+// pointer is an empty event, or no response, and so is nil. A response comes as an any.
 //
 // A Family comes from [FamilyOf]. It is immutable and safe for concurrent use.
 type Family struct {
 	kind
-	// names are those of the request headers that count, each once, in lower case.
-	names []string
-	// root is where an event has the parts of a request.
-	root *node
-	// none is a response without any part.
-	none any
+
+	names []string // of the request headers that count, each once, in lower case
+	root  *node    // where an event has the parts of a request
+	none  any      // a response without any part
 }
 
 // kind is one kind of gateway.
 type kind struct {
-	// of names the gateway in words that follow "of".
-	of string
-	// event and response are the types that package events has for it.
+	of              string // the gateway, in words that follow "of"
 	event, response reflect.Type
-	// members are the places in the JSON of an event where the parts of a request are.
-	members []member
+	members         []member // where the JSON of an event has the parts of a request
 	// request fills in a request, as far as other gateways do not have it in the same part of their
 	// events.
 	request func(*Request)
@@ -103,20 +95,14 @@ func FamilyOf(in, out reflect.Type, headers ...string) (*Family, bool) {
 // is empty if the handler does not.
 func OfTwo(in, out reflect.Type) string {
 	in, out = ElemOf(in), ElemOf(out)
-	var takes, returns kind
-	for _, k := range kinds() {
-		if k.event == in {
-			takes = k
-		}
-		if k.response == out {
-			returns = k
-		}
-	}
-	if takes.of == "" || returns.of == "" || takes.of == returns.of {
+	all := kinds()
+	takes := slices.IndexFunc(all, func(k kind) bool { return k.event == in })
+	returns := slices.IndexFunc(all, func(k kind) bool { return k.response == out })
+	if takes < 0 || returns < 0 || takes == returns {
 		return ""
 	}
 	return fmt.Sprintf("%v is a request of %s and %v a response of %s: return a %v",
-		in, takes.of, out, strings.TrimSuffix(returns.of, ","), takes.response)
+		in, all[takes].of, out, strings.TrimSuffix(all[returns].of, ","), all[takes].response)
 }
 
 // ElemOf returns the type behind a pointer.
@@ -127,8 +113,8 @@ func ElemOf(t reflect.Type) reflect.Type {
 	return t
 }
 
-// HasStatus reports whether a type is a response of some gateway, of a supported family or not: a
-// struct of package events with a status, or a pointer to one.
+// HasStatus reports whether a type is a response of some gateway, supported or not: a struct of
+// package events with a status, or a pointer to one.
 func HasStatus(out reflect.Type) bool {
 	out = ElemOf(out)
 	if out.Kind() != reflect.Struct || out.PkgPath() != reflect.TypeFor[events.APIGatewayProxyResponse]().PkgPath() {

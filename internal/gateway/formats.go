@@ -11,8 +11,7 @@ import (
 )
 
 // restAPI is a REST API, or an HTTP API with payload format 1.0, which fills the authorizer with
-// nulls where a route has none. The principal of a Lambda authorizer is in one map with its
-// context.
+// nulls where a route has none. A Lambda authorizer's principal is in one map with its context.
 var restAPI = kind{
 	of:       "a REST API, or of an HTTP API with payload format 1.0,",
 	event:    reflect.TypeFor[events.APIGatewayProxyRequest](),
@@ -57,21 +56,20 @@ var membersOfFormat1 = slices.Concat(membersOfAll, []member{
 	{"multiValueHeaders", partMultiHeaders},
 })
 
-// requestRESTAPI refuses the event of a load balancer. That has a method too, but neither API nor
-// resource, so two load balancers would share a scope.
+// requestRESTAPI refuses the event of a load balancer, which has a method too. It has neither API
+// nor resource, so two load balancers would share a scope.
 func requestRESTAPI(r *Request) {
 	if r.API == "" && r.Route == "" && r.forwarded() {
 		r.Refusal = errNoAPI
 	}
 }
 
-// requestALB takes the target group for the API, and the trace id for the request id, because
-// access logs know the request by it. A load balancer has no routes, and sends the fields of a
-// query as it got them: a REST API decodes them. It reads the headers of an answer in the form in
-// which it sent those of the request.
+// requestALB takes the trace id for the request id, because access logs know the request by it. A
+// load balancer sends the fields of a query as it got them, where a REST API decodes them. It reads
+// the headers of an answer in the form in which it sent those of the request.
 //
-// The event of a REST API is refused. It has a method too, but no target group, so two stages would
-// share a scope.
+// The event of a REST API is refused, which has a method too. It has no target group, so two stages
+// would share a scope.
 func requestALB(r *Request) {
 	if trace := r.Header(httpfield.TraceID); len(trace) > 0 {
 		r.RequestID = trace[0]
@@ -132,9 +130,9 @@ var membersOfFormat2 = slices.Concat(membersOfAll, []member{
 	{"requestContext.authorizer", partAuthorizer},
 })
 
-// defaultStage is the stage in the event of every function URL. The type of package events has no
-// field for it. With this stage, a handler with the types of an HTTP API finds the same records as
-// one with the types of a function URL. An HTTP API leaves it out of its paths.
+// defaultStage is the stage in the event of every function URL, for which the type of package events
+// has no field. So a handler with the types of an HTTP API finds the same records as one with the
+// types of a function URL. An HTTP API leaves it out of its paths.
 const defaultStage = "$default"
 
 // requestHTTPAPI takes the method off the route: "POST /charges/{id}"; "$default" has no space and
@@ -146,10 +144,9 @@ func requestHTTPAPI(r *Request) {
 	}
 }
 
-// requestFunctionURL takes the id of the URL for the API. It refuses the event of an HTTP API, of
-// which the type leaves out route, stage and authorizer, and tells it by its domain. The domain of
-// a function URL begins with the id of the URL. The domain of an HTTP API begins with the id of the
-// API only under execute-api.
+// requestFunctionURL refuses the event of an HTTP API, of which the type leaves out route, stage and
+// authorizer, and tells it by its domain. The domain of a function URL begins with the id of the
+// URL, which stands for the API. That of an HTTP API begins with its id only under execute-api.
 func requestFunctionURL(r *Request) {
 	r.Stage = defaultStage
 	prefix := r.event.text[partDomainPrefix]

@@ -13,8 +13,8 @@ import (
 	"github.com/go-idempotent/idempotent/internal/httpfield"
 )
 
-// Request is an HTTP request as this module knows it, whichever gateway has passed it on. Its
-// strings belong to it: a handler that changes its event does not change them.
+// Request is an HTTP request, whichever gateway has passed it on. Its strings belong to it: a handler
+// that changes its event does not change them.
 //
 // The zero Request is one that was never read. [Family.Scan] replaces whatever a Request holds. A
 // Request keeps headers within itself, so do not copy it. It is not safe for concurrent use.
@@ -28,20 +28,16 @@ type Request struct {
 	// API and Stage are what the gateway calls itself. The API of a load balancer is its target
 	// group.
 	API, Stage string
-	// RequestID is the id that the gateway gave the request.
-	RequestID string
-	// Caller is whom the gateway has established.
-	Caller Caller
-	// Refusal says why the event is none of its family. It is nil if nothing is wrong with the
-	// event. Such an event decodes into the type of the handler all the same, so without a refusal
-	// it would run unprotected, or share a scope with others.
+	RequestID  string // the id that the gateway gave the request
+	Caller     Caller // whom the gateway has established
+	// Refusal says why the event is none of its family, nil if nothing is wrong with it. Such an
+	// event decodes into the type of the handler all the same: without a refusal it would run
+	// unprotected, or share a scope with others.
 	Refusal error
 
-	// prefix is what stands for the stage at the beginning of the path, empty if nothing does.
-	prefix string
-
-	event event
-	query query
+	event  event
+	query  query
+	prefix string // what stands for the stage at the beginning of the path, empty if nothing does
 	// answerIn is the map in which the gateway looks for the headers of the answer.
 	answerIn headerMap
 }
@@ -77,8 +73,7 @@ func (r *Request) forwarded() bool {
 	return len(r.Header(httpfield.TraceID)) > 0 || len(r.Header(httpfield.ForwardedFor)) > 0
 }
 
-// HasBody reports whether the request has a body that is not empty. It must be called before
-// Forget.
+// HasBody reports whether the request has a body that is not empty. Call it before Forget.
 func (r *Request) HasBody() bool { return len(r.event.body) > 0 }
 
 // Forget drops the body of the event. It may be large, and nothing needs it once
@@ -87,10 +82,8 @@ func (r *Request) Forget() { r.event.body = nil }
 
 // query is the query of a request.
 type query struct {
-	// fields are decoded. Those of one name are in the order in which they were sent.
-	fields []field
-	// opaque holds a query that cannot be decoded, as it was sent.
-	opaque string
+	fields []field // decoded; those of one name are in the order in which they were sent
+	opaque string  // a query that cannot be decoded, as it was sent
 }
 
 type field struct{ name, value string }
@@ -110,8 +103,8 @@ func parseQuery(raw string) query {
 	return q
 }
 
-// decode decodes the fields. It reports false if one cannot be decoded: then the whole query counts
-// as it was sent, which the fields are no longer.
+// decode decodes the fields. It reports false if one cannot be decoded. Then the whole query counts as
+// it was sent, which the fields are no longer.
 func (q *query) decode() bool {
 	for i, f := range q.fields {
 		name, nameErr := url.QueryUnescape(f.name)
@@ -125,9 +118,8 @@ func (q *query) decode() bool {
 }
 
 // queryOf collects the fields of a query that the gateway has taken apart. If a name has values in
-// multi, these are all of them. The result is sorted by name: names that are different here may
-// become equal when they are decoded, and the order of their values must not be a matter of chance
-// then.
+// multi, these are all of them. Names are sorted: different ones may become equal when they are
+// decoded, and then the order of their values must not be a matter of chance.
 func queryOf(single map[string]string, multi map[string][]string) query {
 	var q query
 	for _, name := range slices.Sorted(maps.Keys(multi)) {
@@ -145,8 +137,8 @@ func queryOf(single map[string]string, multi map[string][]string) query {
 
 // Fingerprint digests method, path, query and body of r, and those headers that count, with h. It
 // returns the text of the digest. Ids, times, and headers that differ between deliveries of one
-// request have no part in it. headers are in lower case, and their order counts, so callers sort
-// them. exact says that the handler tells names apart that differ only in case.
+// request have no part in it. headers are in lower case and sorted, because their order counts.
+// exact says that the handler tells names apart that differ only in case.
 //
 // Digests are stored. What is added here, and in which order, must never change.
 func (r *Request) Fingerprint(h *fingerprint.Hash, headers []string, exact bool) string {
@@ -199,11 +191,10 @@ func (r *Request) digestHeaders(h *fingerprint.Hash, headers []string) {
 	}
 }
 
-// DigestJSON adds to h a text by its value if it is JSON, and any other text by its bytes. A text
-// that claims to be JSON but is not counts by its bytes; to refuse it is the business of the
-// handler. So does JSON with names that differ only in case, unless the handler is exact: the order
-// of these members decides what a decoder makes of it. A tag behind the text says which of the two
-// it was. It cannot stand before the text, because only reading it tells.
+// DigestJSON adds to h a text by its value if it is JSON, and any other text by its bytes: to refuse
+// it is the business of the handler. JSON with names that differ only in case counts by its bytes,
+// too, unless the handler is exact: the order of these members decides what a decoder makes of it. A
+// tag behind the text says which of the two it was. Before the text nobody knows.
 func DigestJSON(h *fingerprint.Hash, text []byte, exact bool) {
 	add := h.JSONFolding
 	if exact {

@@ -16,8 +16,7 @@ import (
 )
 
 // response holds the parts that the responses of all families have. Its maps and slices belong to
-// the response of the handler: replace them, never modify them. A handler may return one map with
-// every response.
+// the handler, which may return one map with every response: replace them, never modify them.
 type response struct {
 	status  int
 	headers map[string]string
@@ -82,9 +81,8 @@ func (r response) in(out any) any {
 type headerMap int
 
 const (
-	// eitherMap is the zero value. A REST API merges both maps. An HTTP API and a function URL know
-	// headers alone. So what is added to headers arrives, provided that the other map has no header
-	// of that name.
+	// What is added to headers arrives if the other map has no header of that name: a REST API merges
+	// both maps, an HTTP API and a function URL know headers alone.
 	eitherMap headerMap = iota
 	// A load balancer looks in one map only, and ignores the other.
 	singleMap
@@ -92,7 +90,7 @@ const (
 )
 
 // adding returns r with more headers, in the map in which the gateway looks. r must not have
-// headers of these names in either map.
+// headers of these names in either map. The map of headers is the caller's no longer.
 //
 // A stored response may have its headers in the map that the gateway ignores, if its target group
 // was configured otherwise when the response was stored. They move to the other map then.
@@ -110,7 +108,7 @@ func (r response) adding(headers map[string]string, in headerMap) response {
 	if in == singleMap && len(own) == 0 {
 		own = singleOf(r.multi)
 	}
-	r.headers = maps.Clone(headers)
+	r.headers = headers
 	maps.Copy(r.headers, own)
 	return r
 }
@@ -123,8 +121,8 @@ func multiOf(single map[string]string) map[string][]string {
 	return multi
 }
 
-// singleOf joins the values of each header with commas (RFC 9110, section 5.3). Cookies cannot be
-// joined, so it keeps the last one.
+// singleOf joins the values of each header with commas (RFC 9110, section 5.3), but of cookies,
+// which cannot be joined, it keeps the last one.
 func singleOf(multi map[string][]string) map[string]string {
 	single := make(map[string]string, len(multi))
 	for name, values := range multi {
@@ -156,22 +154,24 @@ func (r response) drop(dropped func(name string) bool) (kept response, fewer boo
 }
 
 // connectionOptions are the names of headers that the Connection header says belong to the
-// connection. Few responses have that header. As in a request, if multi has values of it, these are
-// all of them.
+// connection. As in a request, if multi has values of it, these are all of them.
 func (r response) connectionOptions() (names []string) {
-	add := func(header string, values ...string) {
-		for i := 0; i < len(values) && strings.EqualFold(header, httpfield.Connection); i++ {
-			for name := range strings.SplitSeq(values[i], ",") {
-				names = append(names, strings.Trim(name, " \t"))
+	var lists []string
+	for header, values := range r.multi {
+		if strings.EqualFold(header, httpfield.Connection) {
+			lists = append(lists, values...)
+		}
+	}
+	if lists == nil {
+		for header, value := range r.headers {
+			if strings.EqualFold(header, httpfield.Connection) {
+				lists = append(lists, value)
 			}
 		}
 	}
-	for header, values := range r.multi {
-		add(header, values...)
-	}
-	if len(names) == 0 {
-		for header, value := range r.headers {
-			add(header, value)
+	for _, list := range lists {
+		for name := range strings.SplitSeq(list, ",") {
+			names = append(names, strings.Trim(name, " \t"))
 		}
 	}
 	return names
@@ -182,7 +182,7 @@ func (f *Family) Status(out any) int { return partsOf(out).status }
 
 // Storable returns a response without the headers and cookies that must not be replayed: those of
 // one connection, of one moment and of one client, and those that this module sets itself. changed
-// is false if there are none; then stored is out. out itself stays as it is.
+// is false if there are none; then stored is out. out stays as it is.
 func (f *Family) Storable(out any) (stored any, changed bool) {
 	all := partsOf(out)
 	named := all.connectionOptions()
@@ -201,18 +201,16 @@ func owns(name string) bool {
 	return strings.EqualFold(name, httpfield.ExpiresHeader) || strings.EqualFold(name, httpfield.Replayed)
 }
 
-// Announces reports whether a response already has a header of an announcement. It speaks of the
-// answer of another service, which uses this module, too.
+// Announces reports whether a response already has a header of an announcement. Another service
+// that uses this module, too, has set it.
 func (f *Family) Announces(out any) bool {
 	_, announces := partsOf(out).drop(owns)
 	return announces
 }
 
-// Announce adds an announcement to a response, in the header map in which the gateway looks.
-// Headers of the same names that the response has give way, also if the announcement adds nothing.
-// changed is false if answer is out. out itself stays as it is.
-//
-// r may be refused or never read.
+// Announce adds an announcement to a response, in the header map in which the gateway of r looks.
+// Headers of the same names give way, also if the announcement adds nothing. changed is false if
+// answer is out. out stays as it is. r may be refused or never read.
 func (f *Family) Announce(r *Request, out any, a Announcement) (answer any, changed bool) {
 	p, fewer := partsOf(out).drop(owns)
 	if added := a.headers(); len(added) > 0 {
@@ -223,8 +221,8 @@ func (f *Family) Announce(r *Request, out any, a Announcement) (answer any, chan
 	return p.in(out), true
 }
 
-// Make makes a response, with its headers in the map in which the gateway of r looks. r may be
-// refused or never read.
+// Make makes a response, with its headers in the map in which the gateway of r looks. The map of
+// headers is the caller's no longer. r may be refused or never read.
 func (f *Family) Make(r *Request, status int, headers map[string]string, body string) any {
 	return response{status: status, body: body}.adding(headers, r.answerIn).in(f.none)
 }
@@ -251,8 +249,8 @@ func (a Announcement) headers() map[string]string {
 	return added
 }
 
-// large is the size from which [Family.Splice] changes a text where it stands. Below, a copy costs
-// next to nothing.
+// large is the size from which [Family.Splice] changes a text where it stands. A copy of a smaller
+// one costs next to nothing.
 const large = 64 << 10
 
 // Room returns the capacity that a text of this size needs for [Family.Splice] to do without a
@@ -264,13 +262,12 @@ func Room(size int) int {
 	return size + maxAnnounced
 }
 
-// Splice adds an announcement to the JSON of a response, which says what [Family.Announce] would
-// make of it. Decoding and encoding a response would take longer than the rest of a replay. Splice
-// does not read the text: the headers stand at its beginning. A large text is the caller's no
+// Splice adds an announcement to the JSON of a response, as [Family.Announce] would to the response,
+// but without reading it: the headers stand at its beginning. A large text is the caller's no
 // longer: where there is room, it becomes the answer. A smaller one stays as it is.
 //
-// text must be what encoding/json, without escaping HTML, makes of a response of any family,
-// without a header that an announcement replaces. The caller vouches for that.
+// The caller vouches that text is what encoding/json, without escaping HTML, makes of a response of
+// any family, without a header that an announcement replaces.
 //
 // Splice reports false, and leaves text and the work to [Family.Announce], if the announcement adds
 // nothing, if the response is one of another family, and for a load balancer, which reads the
@@ -280,8 +277,7 @@ func (f *Family) Splice(text []byte, a Announcement) (answer []byte, ok bool) {
 	const size = len(begin) + len(status) + len(headers)
 	ended := func(end string) bool { return bytes.HasSuffix(text, []byte(end)) }
 	if !a.Replayed && a.Expires.IsZero() || len(text) < size || !slices.ContainsFunc(f.ends, ended) ||
-		!bytes.HasPrefix(text, []byte(begin)) ||
-		!bytes.HasSuffix(text[:size], []byte(headers)) {
+		!bytes.HasPrefix(text, []byte(begin)) || !bytes.HasSuffix(text[:size], []byte(headers)) {
 		return nil, false
 	}
 	added := append(make([]byte, 0, maxAnnounced), '{') // nothing in it has to be escaped

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"net/url"
 	"path"
-	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -21,8 +20,7 @@ const (
 	otherMethod = "(other)"
 )
 
-// Routes names the routes of the requests of one handler. Its zero value is ready. It is safe for
-// concurrent use.
+// Routes names the routes of one handler. Its zero value is ready. It is safe for concurrent use.
 type Routes struct {
 	// Name names a route by the method and the path of a request. It is nil for the template of the
 	// gateway.
@@ -33,8 +31,7 @@ type Routes struct {
 }
 
 // Of returns the name of the route of a request, empty if it has none. There are at most 100, and
-// "other". Where the gateway has no template, the name is never the path: a client chooses that,
-// and the method, too.
+// "other". What a client chooses is no name: neither a path without a template, nor any method.
 func (n *Routes) Of(r *Request) (name string) {
 	if n.Name != nil {
 		if name = n.Name(r.Method, r.Paths()[0]); name == "" {
@@ -66,9 +63,8 @@ var methods = []string{"GET", "POST", "PUT", "PATCH", "DELETE", "HEAD", "OPTIONS
 
 // Paths returns the paths that a router behind the gateway may take for that of the request. The
 // first one is what most routers match: the path of the event, without the stage of an HTTP API,
-// and decoded once, because adapters parse it as part of a URL. In nearly all requests it is the
-// only one. A client that spells a path in an unusual way gets the other readings besides, each
-// without the stage:
+// and decoded once, because adapters parse it as part of a URL. Nearly always it is the only one.
+// An unusual spelling has other readings besides, each without the stage:
 //
 //   - the cleaned path, if it has dot segments, several slashes in a row, or a slash at its end:
 //     many routers redirect there
@@ -119,12 +115,16 @@ func (r *Request) withoutStage(p string) string {
 // unescape decodes what is percent-encoded in a path, slashes only if asked to. What is no valid
 // escape stays as it is.
 func unescape(p string, slashes bool) string {
-	return escapes.ReplaceAllStringFunc(p, func(sent string) string {
-		if one, _ := url.PathUnescape(sent); one != "/" || slashes {
-			return one
+	plain, rest, found := strings.Cut(p, "%")
+	decoded := []byte(plain)
+	for found {
+		plain, rest, found = strings.Cut(rest, "%")
+		escape := "%" + plain[:min(2, len(plain))]
+		one, err := url.PathUnescape(escape)
+		if err != nil || one == "/" && !slashes {
+			one = escape
 		}
-		return sent
-	})
+		decoded = append(append(decoded, one...), plain[len(escape)-1:]...)
+	}
+	return string(decoded)
 }
-
-var escapes = regexp.MustCompile(`%[0-9A-Fa-f]{2}`)

@@ -10,10 +10,10 @@ import (
 )
 
 // Scope adds to h what a key belongs to: the tenant of the invocation (empty for none), the caller,
-// and API, stage, method and route of r. Where there is no route, the path counts. Of a key that
-// the handler selects from the event, method, route and path do not count: a client chooses them,
-// and whoever spells a path in eight ways must not have eight keys. h puts its length before each
-// field, so no two scopes have the same digest.
+// and API, stage, method and route of r, or the path where there is no route. Of a key that the
+// handler selects from the event, method, route and path do not count: whoever spells a path in
+// eight ways must not have eight keys. h puts its length before each field, so no two scopes have
+// the same digest.
 //
 // Digests are stored. What is added here, and in which order, must never change.
 func (r *Request) Scope(h *fingerprint.Hash, tenantID string, who Caller, key string, selected bool) {
@@ -50,9 +50,9 @@ type ScopePart struct {
 	Personal bool
 }
 
-// ScopeParts lists what [Request.Scope] digests, apart from the key: for people who ask what a key
-// counts for. Two scopes are equal if and only if their parts are. A part that the event does not
-// have is left out, but a caller has all parts of its source.
+// ScopeParts lists what [Request.Scope] digests, apart from the key, for people who ask what a key
+// counts for. Two scopes are equal if and only if their parts are. Left out is what the event does
+// not have, but a caller has all parts of its source.
 func (r *Request) ScopeParts(tenantID string, who Caller, selected bool) []ScopePart {
 	parts := make([]ScopePart, 0, 8)
 	add := func(name, value string) {
@@ -104,8 +104,8 @@ const anonymous = "anonymous"
 // unusable is the source of callers whom an authorizer let in without a name that tells them apart:
 // a token without a subject, a Lambda authorizer without a principal, a number that decoding may
 // have changed, the users of an identity pool. They must not share the scope of anonymous callers.
-// The rest of an authorizer's context is no substitute for a name. It would make two callers of one
-// whose token was renewed between two tries, and the second try would execute again.
+// The rest of an authorizer's context is no substitute: a token that is renewed between two tries
+// would make two callers of one, and the second try would execute again.
 const unusable = "unusable"
 
 // CallerOf returns the caller that a source knows by these parts, of which there are at most two.
@@ -118,8 +118,7 @@ func CallerOf(source string, parts ...string) Caller {
 // Anonymous reports whether nothing identifies the caller. The zero Caller is anonymous.
 func (c Caller) Anonymous() bool { return c.source == anonymous || c.source == "" }
 
-// Unusable reports whether an authorizer let the caller in, but did not say who it is in a way that
-// tells callers apart.
+// Unusable reports whether an authorizer let the caller in without a name that tells callers apart.
 func (c Caller) Unusable() bool { return c.source == unusable }
 
 // caller is whom the gateway has established. If the event names several, the first of these
@@ -143,7 +142,7 @@ func (e *event) caller() (c Caller) {
 	default:
 		return Caller{source: anonymous}
 	}
-	// what stands for characters that could not be decoded, whichever they were
+	// It stands for characters that could not be decoded, whichever they were.
 	if strings.ContainsRune(c.parts[0], utf8.RuneError) || strings.ContainsRune(c.parts[1], utf8.RuneError) {
 		return CallerOf(unusable)
 	}
@@ -154,21 +153,20 @@ func (e *event) caller() (c Caller) {
 const poolSession = "CognitoIdentityCredentials"
 
 // personalRole begins the name of every role that IAM Identity Center makes. All people with one
-// permission set share the role. The name of the session is the name of the person, see
+// permission set share the role, and the session has the name of the person, see
 // https://docs.aws.amazon.com/singlesignon/latest/userguide/howtogetcredentials.html.
 const personalRole = ":assumed-role/AWSReservedSSO_"
 
 // iamCaller is an IAM user or role.
 //
-// The id of a role ends in a colon and the name of the session. Clients that are the same caller
-// have sessions of different names, so the session does not count, except in a role of IAM Identity
-// Center, and where it is an e-mail address: that is what providers of SAML and OIDC call the
-// person. Another name of a federated session looks like that of any client. The users of an
-// identity pool share one role and one session name. Without an identity id, which a function URL
-// does not pass on, nothing tells them apart.
+// The id of a role ends in a colon and the name of the session. One caller has sessions of different
+// names, so the session does not count, except in a role of IAM Identity Center, and where it is an
+// e-mail address: that is what providers of SAML and OIDC call the person. Another name of a
+// federated session looks like that of any client. The users of an identity pool share one role and
+// one session name: without an identity id, which a function URL does not pass on, nothing tells
+// them apart.
 //
-// The id of an account ends in a colon and the name of a federated user, who is a caller of their
-// own.
+// The id of an account ends in a colon and the name of a federated user, a caller of their own.
 func iamCaller(account, id, arn string) Caller {
 	if strings.HasPrefix(id, "AROA") {
 		role, session, _ := strings.Cut(id, ":")

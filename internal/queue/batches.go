@@ -10,21 +10,24 @@ import (
 	"github.com/go-idempotent/idempotent/internal/gateway"
 )
 
-// batchFunctions are the types of package events that stand for one record of a batch, with the
+// batchFunction reports whether a type of package events is one record of a batch, and names the
 // function of package batch that takes whole batches of them, empty where there is none.
-func batchFunctions() map[reflect.Type]string {
-	return map[reflect.Type]string{
-		reflect.TypeFor[events.SQSMessage]():                 "batch.SQS",
-		reflect.TypeFor[events.KinesisEventRecord]():         "batch.Kinesis",
-		reflect.TypeFor[events.DynamoDBEventRecord]():        "batch.DynamoDB",
-		reflect.TypeFor[events.SNSEventRecord]():             "",
-		reflect.TypeFor[events.S3EventRecord]():              "",
-		reflect.TypeFor[events.EventBridgeEvent]():           "",
-		reflect.TypeFor[events.KinesisFirehoseEventRecord](): "",
-		reflect.TypeFor[events.KafkaRecord]():                "batch.Kafka",
-		reflect.TypeFor[events.ActiveMQMessage]():            "",
-		reflect.TypeFor[events.RabbitMQMessage]():            "",
+func batchFunction(record reflect.Type) (function string, is bool) {
+	switch record {
+	case reflect.TypeFor[events.SQSMessage]():
+		return "batch.SQS", true
+	case reflect.TypeFor[events.KinesisEventRecord]():
+		return "batch.Kinesis", true
+	case reflect.TypeFor[events.DynamoDBEventRecord]():
+		return "batch.DynamoDB", true
+	case reflect.TypeFor[events.KafkaRecord]():
+		return "batch.Kafka", true
+	case reflect.TypeFor[events.SNSEventRecord](), reflect.TypeFor[events.S3EventRecord](),
+		reflect.TypeFor[events.EventBridgeEvent](), reflect.TypeFor[events.KinesisFirehoseEventRecord](),
+		reflect.TypeFor[events.ActiveMQMessage](), reflect.TypeFor[events.RabbitMQMessage]():
+		return "", true
 	}
+	return "", false
 }
 
 // Problem says that an event is a whole batch. It is empty if the event is none. One key cannot
@@ -44,7 +47,7 @@ func Problem(in reflect.Type) string {
 		return ""
 	}
 	then := "call its Handle for each"
-	if function := batchFunctions()[record]; function != "" {
+	if function, _ := batchFunction(record); function != "" {
 		then = "hand it to " + function
 		if strings.HasSuffix(event.Name(), "TimeWindowEvent") {
 			then += ", which has no tumbling windows"
@@ -78,7 +81,7 @@ func recordOf(list reflect.Type) reflect.Type {
 		return nil
 	}
 	record := gateway.ElemOf(list.Elem())
-	if _, is := batchFunctions()[record]; !is {
+	if _, is := batchFunction(record); !is {
 		return nil
 	}
 	return record
