@@ -197,11 +197,11 @@ func (r *powertoolsRecords) key(selection []byte, whole bool) (string, error) {
 	if whole && r.codec.Missing(selection) {
 		return "", nil
 	}
-	key, err := r.codec.Key(r.prefix, selection)
+	digest, err := r.codec.Digest(selection)
 	if err != nil {
-		err = fmt.Errorf("has no key of %s: %w", r.codec.Language(), err)
+		return "", fmt.Errorf("has no key of %s: %w", r.codec.Language(), err)
 	}
-	return key, err
+	return r.prefix + "#" + digest, nil
 }
 
 func (r *powertoolsRecords) fingerprint(selection []byte) (string, error) {

@@ -43,9 +43,9 @@ type rules struct {
 	comma, colon string
 	escapes      jsontext.Escapes
 	whole        bool // refuse halves of surrogate pairs
-	// arrange returns the members in the order of the language, and refuses names. It must not
-	// change its argument. Nil keeps the order of the event.
-	arrange  func([]member) ([]member, error)
+	// arrange returns the members of an object, or of an attribute, in the order of the language, and
+	// refuses names. It must not change its argument. Nil keeps the order of the event.
+	arrange  func(members []member, attribute bool) ([]member, error)
 	integers bool // write integers exactly
 	// digits are those of a number that is not written exactly, and doubles how they are spelled.
 	digits  func(f float64) (decimal, error)
@@ -136,19 +136,9 @@ func (c *Codec) write(v value, result bool) ([]byte, error) {
 	return w.dst, nil
 }
 
-// Key returns the idempotency key: the prefix, #, and the digest of the selection. The error is as
-// for Hashed. Ask Missing first: the key of a selection without content is shared by all such
-// requests.
-func (c *Codec) Key(prefix string, selected []byte) (string, error) {
-	digest, err := c.Digest(selected)
-	if err != nil {
-		return "", err
-	}
-	return prefix + "#" + digest, nil
-}
-
-// Digest returns the value of the validation attribute for the selection of a payload validation.
-// The error is as for Hashed. A missing selection has a digest too, that of null.
+// Digest returns what follows the prefix and # in an idempotency key, and the value of the validation
+// attribute for the selection of a payload validation. The error is as for Hashed. A selection
+// without content has a digest too: all such requests share it, so ask Missing first for a key.
 func (c *Codec) Digest(selected []byte) (string, error) {
 	text, err := c.Hashed(selected)
 	if err != nil {

@@ -24,7 +24,7 @@ func pythonRules() *rules {
 
 // byCodePoint sorts names as Python compares str. That is the order of bytes in UTF-8, surrogates
 // included.
-func byCodePoint(members []member) ([]member, error) {
+func byCodePoint(members []member, _ bool) ([]member, error) {
 	sorted := slices.Clone(members)
 	slices.SortFunc(sorted, func(a, b member) int { return strings.Compare(a.name, b.name) })
 	return sorted, nil

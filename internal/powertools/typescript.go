@@ -26,13 +26,6 @@ func typescriptRules() *rules {
 	}
 }
 
-func attributes(members []member) ([]member, error) {
-	if slices.ContainsFunc(members, func(m member) bool { return m.name == "" }) {
-		return nil, ErrEmptyName
-	}
-	return asObject(members)
-}
-
 // protoName is no member of an object that is written in JavaScript: it sets what the object
 // inherits from.
 const protoName = "__proto__"
@@ -66,8 +59,15 @@ func isIndex(name string) bool {
 
 // deepSorted orders members as deepSort of Powertools leaves them in an object. Its comparison
 // never says that two names are equal; the sort of V8 keeps such names in their order all the same.
-func deepSorted(members []member) ([]member, error) {
+// Nothing sorts attributes.
+func deepSorted(members []member, attribute bool) ([]member, error) {
+	if attribute && slices.ContainsFunc(members, func(m member) bool { return m.name == "" }) {
+		return nil, ErrEmptyName
+	}
 	members, err := asObject(members)
+	if err != nil || attribute {
+		return members, err
+	}
 	lower := make(map[string][]uint16, len(members)) // nothing for an index, which stays in front
 	for _, m := range members {
 		if !isIndex(m.name) {
@@ -75,7 +75,7 @@ func deepSorted(members []member) ([]member, error) {
 		}
 	}
 	slices.SortStableFunc(members, func(a, b member) int { return slices.Compare(lower[a.name], lower[b.name]) })
-	return members, err
+	return members, nil
 }
 
 // javaScriptDigits are those of ECMAScript's Number::toString, which writes -0 as 0.

@@ -37,21 +37,13 @@ func (w *writer) value(v value) {
 	case array:
 		w.members("[]", v.members)
 	case object:
-		members, err := w.arranged(v.members)
-		w.refuse(err)
+		members := v.members
+		if w.arrange != nil {
+			var err error
+			members, err = w.arrange(members, w.attribute)
+			w.refuse(err)
+		}
 		w.members("{}", members)
-	}
-}
-
-// arranged returns the members of an object in the order of the language.
-func (w *writer) arranged(members []member) ([]member, error) {
-	switch {
-	case w.attribute:
-		return attributes(members)
-	case w.arrange != nil:
-		return w.arrange(members)
-	default:
-		return members, nil
 	}
 }
 
