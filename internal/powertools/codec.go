@@ -21,13 +21,11 @@ type Language string
 const (
 	Python     Language = "python"
 	TypeScript Language = "typescript"
-	// Java agrees with functions on any JDK. It refuses the few doubles that JDK 18 and JDK 19
-	// print differently, such as 2e23.
-	Java Language = "java"
-	// Java17 agrees with functions on a JDK up to 18, so with the runtimes java11 and java17.
-	Java17 Language = "java17"
-	// Java21 agrees with functions on a JDK from 19, so with the runtimes java21 and java25.
-	Java21 Language = "java21"
+	// Java is that of any JDK. It refuses the few doubles that JDK 18 and JDK 19 print differently,
+	// such as 2e23.
+	Java   Language = "java"
+	Java17 Language = "java17" // of a JDK up to 18, so of the runtimes java11 and java17
+	Java21 Language = "java21" // of a JDK from 19, so of the runtimes java21 and java25
 )
 
 // Codec computes what one language computes. Only New makes one. It is immutable and safe for
@@ -69,11 +67,21 @@ var (
 
 // New returns the codec of a language. hash is the name of the hash function as that language
 // spells it, for example sha256 in Python and TypeScript and SHA-256 in Java; empty is its default,
-// MD5. The error names what is not supported; Java falls back to MD5 for a name it does not know,
-// New does not.
+// MD5. The error names what is not supported, also where Java falls back to MD5.
 func New(l Language, hash string) (*Codec, error) {
-	r := rulesOf(l)
-	if r == nil {
+	var r *rules // made here: a variable would be made in every process, sharing a table or not
+	switch l {
+	case Python:
+		r = pythonRules()
+	case TypeScript:
+		r = typescriptRules()
+	case Java:
+		r = javaRules(anyDigits)
+	case Java17:
+		r = javaRules(oldDigits)
+	case Java21:
+		r = javaRules(newDigits)
+	default:
 		return nil, fmt.Errorf("powertools: language %q is not supported: use python, typescript, java, java17 or java21", l)
 	}
 	named := slices.IndexFunc(r.hashes, func(name string) bool {
@@ -84,24 +92,6 @@ func New(l Language, hash string) (*Codec, error) {
 			strings.Join(r.hashes, ", "))
 	}
 	return &Codec{language: l, rules: r, hash: functions[named]}, nil
-}
-
-// rulesOf are those of a language, nil if there are none. They are made where somebody asks for
-// them: variables would be made in every process, whether or not it shares a table with Powertools.
-func rulesOf(l Language) *rules {
-	switch l {
-	case Python:
-		return pythonRules()
-	case TypeScript:
-		return typescriptRules()
-	case Java:
-		return javaRules(anyDigits)
-	case Java17:
-		return javaRules(oldDigits)
-	case Java21:
-		return javaRules(newDigits)
-	}
-	return nil
 }
 
 // Language returns the language that New got.
@@ -152,7 +142,7 @@ func (c *Codec) Digest(selected []byte) (string, error) {
 // Missing reports whether the language takes the selection for no key, where it is told to throw in
 // that case. What it does otherwise differs: Python and Java 2 run the handler unprotected,
 // TypeScript does for null and undefined, and Java 1 goes on with the digest of nothing. A
-// selection that is no JSON text is not missing; Key refuses it.
+// selection that is no JSON text is not missing: Digest refuses it.
 func (c *Codec) Missing(selected []byte) bool {
 	v, _, err := parse(selected)
 	return err == nil && c.rules.missing(v)
@@ -161,14 +151,12 @@ func (c *Codec) Missing(selected []byte) bool {
 // EncodeData returns a result, given as JSON text, as the language stores it: the content of a text
 // attribute, or in TypeScript the JSON text of an attribute of the type that the result has (a map
 // for an object, and so on), whose numbers are those of the N attributes. A number that has a
-// different value as a double keeps its spelling, so that nothing is lost; every other number, and
-// all the rest, is what the language would write.
+// different value as a double keeps its spelling, so that nothing is lost. All the rest is what the
+// language would write. The error is ErrSyntax or a RefusalError, if it could read nothing that
+// stands for the result.
 //
 // texts is true if all results of the handler are strings. It makes a difference in Java, which
 // keeps a string without quotes and looks at the type of the handler to read it back.
-//
-// The error is ErrSyntax or a RefusalError; then nothing that the language could read stands for
-// the result.
 func (c *Codec) EncodeData(result []byte, texts bool) ([]byte, error) {
 	v, twice, err := parse(result)
 	switch {

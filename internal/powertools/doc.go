@@ -4,11 +4,8 @@
 // nothing of claims.
 //
 // Sources: Python 3.37.0, TypeScript 2.35.0, Java 2.9.0 and 1.15.0 are checked against records that
-// those packages wrote (testdata/interop).
-//
-// [Codec.Allow] takes the expressions that select the same in every language. Results go through
-// [Codec.EncodeData] and [Codec.DecodeData]. The caller names the prefix of keys, because it
-// contains names of the other program.
+// those packages wrote (testdata/interop). The caller names the prefix of keys, because it contains
+// names of the other program.
 //
 // # Unsafe rules that are reproduced
 //
@@ -33,11 +30,12 @@
 //
 // # Selecting
 //
-// proof/interop draws expressions and events, and compares what is selected with the published
-// packages. Some events are refused where the language goes on: numbers beyond a double; a member
-// name twice; more than 1,000 levels; a text that powertools_json or powertools_base64 cannot
-// decode; a function whose argument is no text, for which Java has null. Only a selection without
-// expression takes events with a member name twice.
+// [Codec.Allow] takes the expressions that select the same in every language. proof/interop draws
+// expressions and events, and compares what is selected with the published packages. Some events
+// are refused where the language goes on: numbers beyond a double; a member name twice; more than
+// 1,000 levels; a text that powertools_json or powertools_base64 cannot decode; a function whose
+// argument is no text, for which Java has null. Only a selection without expression takes events
+// with a member name twice.
 //
 // Java selects from the event after its runtime has turned it into an object of its own and back.
 // What that changes (names, order, absent members) is not known here: select members, not whole

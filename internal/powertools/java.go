@@ -31,8 +31,7 @@ func bigInteger(sum []byte) string {
 }
 
 // javaMissing is isMissingIdemPotencyKey: null, and an array or object that has nothing but null.
-// Java 1.15.0 checks the same, but goes on and hashes unless it is told to throw; it does not look
-// into arrays.
+// Java 1.15.0 does not look into arrays, and goes on and hashes unless it is told to throw.
 func javaMissing(v value) bool { return isNull(v) || v.holdsOnly(isNull) }
 
 // javaDoubles spells as Double.toString.

@@ -11,8 +11,8 @@ import (
 )
 
 // Payload returns what adds to a fingerprint the part of a record that all its deliveries have in
-// common. It returns nil if in is not the type of a record, nor of a pointer to one. An event is a
-// pointer to an in. A nil pointer has no payload. With exact, names that differ in case are two.
+// common, nil if in is not the type of a record, nor of a pointer to one. An event is a pointer to
+// an in. A nil pointer has no payload. With exact, names that differ in case are two.
 func Payload(in reflect.Type, exact bool) func(h *fingerprint.Hash, event any) error {
 	tried := reflect.Zero(gateway.ElemOf(in)).Interface()
 	if is, _ := addRecord(fingerprint.New(""), tried, exact); !is {
@@ -77,14 +77,12 @@ func addRecord(h *fingerprint.Hash, record any, exact bool) (is bool, _ error) {
 	return false, nil
 }
 
-// Value is what a record of a Kafka topic says: base64 in the event. What is none is taken as it
-// is.
+// Value is what a record of a Kafka topic says: base64 in the event, and anything else as it is.
 func Value(r events.KafkaRecord) []byte {
-	value, err := base64.StdEncoding.DecodeString(r.Value)
-	if err != nil {
-		return []byte(r.Value)
+	if value, err := base64.StdEncoding.DecodeString(r.Value); err == nil {
+		return value
 	}
-	return value
+	return []byte(r.Value)
 }
 
 // untraced are the attributes without those that carry the context of a trace.
@@ -98,8 +96,8 @@ func untraced[V any](attributes map[string]V) map[string]V {
 	return kept
 }
 
-// tracing has the attributes by which tracers pass on the context of a trace. It differs each time
-// a producer sends a message.
+// tracing has the attributes with the context of a trace, which differs each time that a producer
+// sends a message.
 var tracing = map[string]bool{
 	"traceparent": true, "tracestate": true, "baggage": true, "b3": true, "AWSTraceHeader": true,
 	"X-Amzn-Trace-Id": true,

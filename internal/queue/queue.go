@@ -33,40 +33,31 @@ type Record[R any] struct {
 	// ID is what an answer calls the record, and Name what a report calls it. Within its batch each
 	// has an ID of its own, but for copies of a message, and for records of Kinesis that were sent
 	// together.
-	ID, Name string
-	// Group is what has to stay in order; empty is a group of its own.
-	Group string
-	// From is where the record says that it comes from, such as "aws:sqs".
-	From string
-	// Receives is how often a queue has handed it over, 0 if nobody counts.
-	Receives int
-	// Partition is that of a record of Kafka, as an answer names it.
-	Partition string
+	ID, Name  string
+	Group     string // what has to stay in order; empty is a group of its own
+	From      string // where the record says that it comes from, such as "aws:sqs"
+	Receives  int    // how often a queue has handed it over, 0 if nobody counts
+	Partition string // of Kafka, as an answer names it
 }
 
 // valueOf is the record that an event points to, also by a pointer in between, nil if that is nil.
 func valueOf(event any) any {
-	v := reflect.ValueOf(event).Elem()
-	if v.Kind() == reflect.Pointer {
-		if v.IsNil() {
-			return nil
-		}
-		v = v.Elem()
+	v := reflect.Indirect(reflect.ValueOf(event).Elem())
+	if !v.IsValid() {
+		return nil
 	}
 	return v.Interface()
 }
 
-// Messages are those of an event of SQS. Those of a FIFO queue, whose name ends so, stay in order.
-// A sequence number tells where there is no name. A message of a standard queue may have a group
-// id, too, which says nothing about order:
+// Messages are those of an event of SQS. Those of a FIFO queue stay in order: its name tells, or a
+// sequence number where there is no name. On a standard queue a group id says nothing about order:
 // https://docs.aws.amazon.com/AWSSimpleQueueService/latest/SQSDeveloperGuide/sqs-fair-queues.html.
 func Messages(event events.SQSEvent) []Record[events.SQSMessage] {
 	all := make([]Record[events.SQSMessage], len(event.Records))
 	for i, m := range event.Records {
 		receives, _ := strconv.Atoi(m.Attributes["ApproximateReceiveCount"]) // 0 if there is none
 		all[i] = Record[events.SQSMessage]{
-			Event: m, ID: m.MessageId, Name: m.MessageId, From: m.EventSource,
-			Receives: receives,
+			Event: m, ID: m.MessageId, Name: m.MessageId, From: m.EventSource, Receives: receives,
 		}
 		arn, number := m.EventSourceARN, m.Attributes["SequenceNumber"]
 		if strings.HasSuffix(arn, ".fifo") || arn == "" && number != "" {
@@ -100,8 +91,7 @@ func Changes(event events.DynamoDBEvent) []Record[events.DynamoDBEventRecord] {
 	return all
 }
 
-// itemOf is the item of a change, as a text. What has no keys that can be read stays in order with
-// all of its kind.
+// itemOf is the item of a change, as a text. Changes without readable keys stay in order together.
 func itemOf(keys map[string]events.DynamoDBAttributeValue) (item string) {
 	defer func() { _ = recover() }() // an empty value panics
 	text, err := json.Marshal(keys)  // with its names in order
@@ -111,8 +101,8 @@ func itemOf(keys map[string]events.DynamoDBAttributeValue) (item string) {
 	return string(text)
 }
 
-// InPartitions are the records of an event of Kafka: partition by partition, each in its order. A
-// partition stays in order, unless no order is asked for.
+// InPartitions are the records of an event of Kafka: partition by partition, each in its order, which
+// it keeps unless none is asked for.
 func InPartitions(event events.KafkaEvent, unordered bool) (all []Record[events.KafkaRecord]) {
 	for _, partition := range slices.Sorted(maps.Keys(event.Records)) {
 		for _, r := range event.Records[partition] {
@@ -129,8 +119,7 @@ func InPartitions(event events.KafkaEvent, unordered bool) (all []Record[events.
 	return all
 }
 
-// Lowest returns the lowest of the sequence numbers of some records, as a list of one, or of none
-// if there is none.
+// Lowest returns the lowest of the sequence numbers of some records, as a list of at most one.
 func Lowest[R any](records []Record[R]) []string {
 	if len(records) == 0 {
 		return nil
@@ -138,16 +127,14 @@ func Lowest[R any](records []Record[R]) []string {
 	return []string{slices.MinFunc(records, func(a, b Record[R]) int { return compareNumbers(a.ID, b.ID) }).ID}
 }
 
-// compareNumbers compares sequence numbers, which are decimal and have more digits than any integer
-// type.
+// compareNumbers compares sequence numbers: decimals with more digits than any integer type.
 func compareNumbers(a, b string) int {
 	a, b = strings.TrimLeft(a, "0"), strings.TrimLeft(b, "0")
 	return cmp.Or(cmp.Compare(len(a), len(b)), strings.Compare(a, b))
 }
 
-// Key returns what finds the key of a record if no option says where it is. It returns nil if in is
-// not the type of a record, nor of a pointer to one. An event is a pointer to an in. A nil pointer
-// has no key.
+// Key returns what finds the key of a record if no option says where it is, nil if in is not the
+// type of a record, nor of a pointer to one. An event is a pointer to an in. A nil pointer has no key.
 func Key(in reflect.Type) func(event any) (string, error) {
 	if _, is := keyOf(reflect.Zero(gateway.ElemOf(in)).Interface()); !is {
 		return nil
@@ -159,9 +146,9 @@ func Key(in reflect.Type) func(event any) (string, error) {
 }
 
 // keyOf also reports whether it is a record of a type that has keys. The key of a record of a
-// Kinesis stream is its event id, which is shard and sequence number, within its stream. The stream
-// is the same for a consumer of its own (enhanced fan-out). The key of a record of a Kafka topic is
-// where it stands. The record does not tell its cluster.
+// Kinesis stream is its event id, which is shard and sequence number, within its stream, also for a
+// consumer of its own (enhanced fan-out). The key of a record of a Kafka topic is where it stands.
+// The record does not tell its cluster.
 func keyOf(record any) (key string, is bool) {
 	switch r := record.(type) {
 	case events.SQSMessage:
@@ -184,13 +171,11 @@ func keyOf(record any) (key string, is bool) {
 }
 
 // keyOfMessage returns the key of a message: its id, which all its deliveries have in common; or,
-// on a FIFO queue, the deduplication id with which its producer marked it, within its queue and
-// group. SQS forgets that after five minutes. A deduplication id that SQS made of the body, SHA-256
-// in hexadecimal, says nothing: next week the same body may be another order. See
+// on a FIFO queue, the deduplication id with which its producer marked it, within its queue, and
+// within its group, because a queue can be told that each group has ids of its own. SQS forgets the
+// id after five minutes. One that SQS made of the body, SHA-256 in hexadecimal, says nothing: next
+// week the same body may be another order. See
 // https://docs.aws.amazon.com/AWSSimpleQueueService/latest/SQSDeveloperGuide/FIFO-queues-exactly-once-processing.html.
-//
-// The group belongs to it, because a queue can be told that each group has deduplication ids of its
-// own.
 func keyOfMessage(m events.SQSMessage) string {
 	id := m.Attributes["MessageDeduplicationId"]
 	if sum := sha256.Sum256([]byte(m.Body)); id == "" || id == hex.EncodeToString(sum[:]) {
