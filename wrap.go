@@ -158,17 +158,18 @@ func (c *config) shapeOf(in, out reflect.Type) (_ shape, keeps func(out any) boo
 			"and leave the invoke mode of a function URL at BUFFERED", out)
 		return nil, nil
 	}
-	for _, problem := range []string{queue.Problem(in), gateway.OfTwo(in, out)} {
+	headers := append([]string{c.http.Header}, c.http.FingerprintHeaders...)
+	if c.http.TimestampHeader != "" {
+		headers = append(headers, c.http.TimestampHeader)
+	}
+	family, ofTwo := gateway.FamilyOf(in, out, headers...)
+	for _, problem := range []string{queue.Problem(in), ofTwo} {
 		if problem != "" {
 			c.Addf(true, "Wrap: %s", problem)
 			return nil, nil
 		}
 	}
-	headers := append([]string{c.http.Header}, c.http.FingerprintHeaders...)
-	if c.http.TimestampHeader != "" {
-		headers = append(headers, c.http.TimestampHeader)
-	}
-	family, isHTTP := gateway.FamilyOf(in, out, headers...)
+	isHTTP := family != nil
 	if (isHTTP || c.shared != nil) && !c.operationSet {
 		c.operation = defaultOperation(&c.Problems)
 	}

@@ -14,18 +14,15 @@ import (
 // event holds the parts of an event that make its request, as the gateway sent them: empty where the
 // event has none.
 type event struct {
-	text [textParts]string
-	// query and multiQuery come from a gateway that takes the query apart, others send partRawQuery.
-	query      map[string]string
-	multiQuery map[string][]string
-	names      []string // those of the family
-	headers    []header // of each name
-	// hasMulti is true if the gateway sent a header in multiValueHeaders.
-	hasMulti bool
-	body     []byte
-	isBase64 bool
-	// authorized is true if an authorizer let the caller in, with or without a name for it.
-	authorized bool
+	text       [textParts]string
+	query      map[string]string   // from a gateway that takes the query apart;
+	multiQuery map[string][]string // others send partRawQuery
+	names      []string            // those of the family
+	headers    []header            // of each name
+	hasMulti   bool                // the gateway sent a header in multiValueHeaders
+	body       []byte
+	isBase64   bool
+	authorized bool      // an authorizer let the caller in, with or without a name for it
 	room       [8]header // memory for the headers of a usual handler
 }
 
@@ -73,8 +70,7 @@ const (
 
 // member is the place where the events of a family have a part.
 type member struct {
-	// path names the members from the event inwards, with dots between them.
-	path string
+	path string // the names from the event inwards, with dots between them
 	part part
 }
 
@@ -176,7 +172,7 @@ func (s *scanner) value(n *node, at int) (end int) {
 	return end
 }
 
-// part takes a part. A null leaves it as it is. A Lambda authorizer may call its principal an
+// part takes a part. A null leaves it as it is. The principal of a Lambda authorizer may be an
 // integer. From 2^53 on, decoding may have changed digits: two principals would become one.
 func (s *scanner) part(as part, sent []byte) (usual bool) {
 	var own bool
@@ -274,8 +270,7 @@ func (s *scanner) headers(from part, at int) (end int) {
 	})
 }
 
-// within walks over the members of an object. The decoder may take a name with escape sequences for
-// that of a field.
+// within walks over the members of an object. A name with escape sequences may be that of a field.
 func (s *scanner) within(at int, each func(name []byte, at int) int) (end int) {
 	if s.text[at] != '{' {
 		return -1

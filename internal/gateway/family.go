@@ -19,12 +19,12 @@
 //
 // # Adding a family
 //
-//  1. Declare a kind, such as httpAPI, and add it to kinds, its types to [Supported], and that of
-//     its response to partsOf and response.in.
+//  1. Declare a kind, such as httpAPI, and add it to [FamilyOf], its types to [Supported], and that
+//     of its response to partsOf and response.in.
 //  2. Add events to testdata/events, with a prefix of their own, and the prefix to eventReaders,
 //     the response to splicers, and the digests of the events to identities. The tests then check
-//     that an event reads as it does when it was decoded, also after changes in every place, and
-//     that spliced answers decode into announced ones. Digests must never change once stored.
+//     that an event reads as if it was decoded, also after changes in every place, and that spliced
+//     answers decode into announced ones.
 package gateway
 
 import (
@@ -55,54 +55,44 @@ type Family struct {
 type kind struct {
 	of              string // the gateway, in words that follow "of"
 	event, response reflect.Type
-	members         []member // where the JSON of an event has the parts of a request
-	// request fills in a request, as far as other gateways do not have it in the same part of their
-	// events.
-	request func(*Request)
+	members         []member       // where the JSON of an event has the parts of a request
+	request         func(*Request) // fills in what only this gateway has
 	// ends are what the JSON of a response may end with, none for a family whose responses
 	// [Family.Splice] does not know. Texts of families that begin alike end differently.
 	ends []string
 }
-
-func kinds() []kind { return []kind{httpAPI, restAPI, functionURL, loadBalancer} }
 
 // Supported tells the author of a handler which types make it an HTTP handler.
 const Supported = "an HTTP handler takes an events.APIGatewayV2HTTPRequest and returns an " +
 	"events.APIGatewayV2HTTPResponse, or takes an events.APIGatewayProxyRequest, events.LambdaFunctionURLRequest or " +
 	"events.ALBTargetGroupRequest and returns the response that belongs to it"
 
-// FamilyOf returns the family of a handler's types. It reports false if they belong to none. The
-// headers are those of a request that the handler looks at, in any spelling and any order. Content
-// type, trace id and forwarded-for, which this package needs itself, may be left out.
-func FamilyOf(in, out reflect.Type, headers ...string) (*Family, bool) {
-	for _, k := range kinds() {
-		if ElemOf(in) != k.event || ElemOf(out) != k.response {
-			continue
-		}
-		none := reflect.Zero(k.response)
-		if out.Kind() == reflect.Pointer {
-			none = reflect.New(k.response)
-		}
-		names := append([]string{httpfield.ContentType, httpfield.TraceID, httpfield.ForwardedFor}, headers...)
-		return &Family{
-			kind: k, names: slices.Compact(httpfield.Lowered(names)), root: rootOf(k.members), none: none.Interface(),
-		}, true
+// FamilyOf returns the family of a handler's types, nil if they belong to none. ofTwo is the problem
+// that a handler takes the request of one family and returns the response of another, empty for
+// other handlers.
+//
+// The headers are those of a request that the handler looks at, in any spelling and any order, but
+// for content type, trace id and forwarded-for, which this package needs itself.
+func FamilyOf(in, out reflect.Type, headers ...string) (f *Family, ofTwo string) {
+	all := []kind{httpAPI, restAPI, functionURL, loadBalancer}
+	takes := slices.IndexFunc(all, func(k kind) bool { return k.event == ElemOf(in) })
+	returns := slices.IndexFunc(all, func(k kind) bool { return k.response == ElemOf(out) })
+	switch {
+	case takes < 0 || returns < 0:
+		return nil, ""
+	case takes != returns:
+		return nil, fmt.Sprintf("%v is a request of %s and %v a response of %s: return a %v", ElemOf(in),
+			all[takes].of, ElemOf(out), strings.TrimSuffix(all[returns].of, ","), all[takes].response)
 	}
-	return nil, false
-}
-
-// OfTwo says that a handler takes the request of one family and returns the response of another. It
-// is empty if the handler does not.
-func OfTwo(in, out reflect.Type) string {
-	in, out = ElemOf(in), ElemOf(out)
-	all := kinds()
-	takes := slices.IndexFunc(all, func(k kind) bool { return k.event == in })
-	returns := slices.IndexFunc(all, func(k kind) bool { return k.response == out })
-	if takes < 0 || returns < 0 || takes == returns {
-		return ""
+	k := all[takes]
+	none := reflect.Zero(k.response)
+	if out.Kind() == reflect.Pointer {
+		none = reflect.New(k.response)
 	}
-	return fmt.Sprintf("%v is a request of %s and %v a response of %s: return a %v",
-		in, all[takes].of, out, strings.TrimSuffix(all[returns].of, ","), all[takes].response)
+	names := append([]string{httpfield.ContentType, httpfield.TraceID, httpfield.ForwardedFor}, headers...)
+	return &Family{
+		kind: k, names: slices.Compact(httpfield.Lowered(names)), root: rootOf(k.members), none: none.Interface(),
+	}, ""
 }
 
 // ElemOf returns the type behind a pointer.

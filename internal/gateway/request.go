@@ -55,9 +55,8 @@ var (
 		"the event is of no function URL; is it one of an HTTP API (events.APIGatewayV2HTTPRequest)?")
 )
 
-// Header returns the values of a request header in the order in which they were sent. name may be
-// in any spelling. The result is nil for a header that was not sent, and for one that [FamilyOf]
-// was not told of.
+// Header returns the values of a request header in the order in which they were sent, nil for one
+// that was not sent, or that [FamilyOf] was not told of. name may be in any spelling.
 func (r *Request) Header(name string) []string {
 	for i, known := range r.event.names {
 		if strings.EqualFold(known, name) && len(r.event.headers[i].values) > 0 {
@@ -67,8 +66,7 @@ func (r *Request) Header(name string) []string {
 	return nil
 }
 
-// forwarded reports whether a gateway or a load balancer has passed the request on. Of an event
-// that a test made up it reports false.
+// forwarded reports whether a gateway has passed the request on, and no test has made it up.
 func (r *Request) forwarded() bool {
 	return len(r.Header(httpfield.TraceID)) > 0 || len(r.Header(httpfield.ForwardedFor)) > 0
 }
@@ -76,8 +74,7 @@ func (r *Request) forwarded() bool {
 // HasBody reports whether the request has a body that is not empty. Call it before Forget.
 func (r *Request) HasBody() bool { return len(r.event.body) > 0 }
 
-// Forget drops the body of the event. It may be large, and nothing needs it once
-// [Request.Fingerprint] has been called.
+// Forget drops the body, which may be large. Nothing needs it after [Request.Fingerprint].
 func (r *Request) Forget() { r.event.body = nil }
 
 // query is the query of a request.

@@ -43,8 +43,8 @@ func partsOf(out any) response {
 	return response{}
 }
 
-// in returns a copy of out with the parts of r. What is no part of a response stays as it is, but
-// the description of another status, such as "409 Conflict". What is no response stays, too.
+// in returns a copy of out with the parts of r, and with the description of another status, such as
+// "409 Conflict". What is no response stays as it is.
 func (r response) in(out any) any {
 	if v := reflect.ValueOf(out); v.Kind() == reflect.Pointer && !v.IsNil() {
 		made := reflect.New(v.Type().Elem())
@@ -137,7 +137,7 @@ func singleOf(multi map[string][]string) map[string]string {
 	return single
 }
 
-// drop returns r without some headers, and whether there were any.
+// drop returns r without some headers, and whether it had any.
 func (r response) drop(dropped func(name string) bool) (kept response, fewer bool) {
 	for name := range r.headers {
 		fewer = fewer || dropped(name)
@@ -229,10 +229,8 @@ func (f *Family) Make(r *Request, status int, headers map[string]string, body st
 
 // Announcement is what an answer says about itself.
 type Announcement struct {
-	// Expires is until when the answer is replayed. Zero means that it is not stored.
-	Expires time.Time
-	// Replayed says that the answer is a replay.
-	Replayed bool
+	Expires  time.Time // until when the answer is replayed; zero if it is not stored
+	Replayed bool      // the answer is a replay
 }
 
 // replayMark is the value of the header that marks a replay.
@@ -253,8 +251,7 @@ func (a Announcement) headers() map[string]string {
 // one costs next to nothing.
 const large = 64 << 10
 
-// Room returns the capacity that a text of this size needs for [Family.Splice] to do without a
-// copy.
+// Room returns the capacity with which a text of this size needs no copy in [Family.Splice].
 func Room(size int) int {
 	if size < large {
 		return size

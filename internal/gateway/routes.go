@@ -13,17 +13,9 @@ import (
 // a client chooses paths.
 const maxRoutes = 100
 
-// The names of what has no name of its own.
-const (
-	anyRoute    = "(any)"
-	otherRoute  = "other"
-	otherMethod = "(other)"
-)
-
 // Routes names the routes of one handler. Its zero value is ready. It is safe for concurrent use.
 type Routes struct {
-	// Name names a route by the method and the path of a request. It is nil for the template of the
-	// gateway.
+	// Name names a route by the method and the path of a request, nil for the gateway's template.
 	Name func(method, path string) string
 
 	mu    sync.Mutex
@@ -40,9 +32,9 @@ func (n *Routes) Of(r *Request) (name string) {
 	} else {
 		method := r.Method
 		if !slices.Contains(methods, method) {
-			method = otherMethod
+			method = "(other)"
 		}
-		name = method + " " + cmp.Or(r.Route, anyRoute)
+		name = method + " " + cmp.Or(r.Route, "(any)")
 	}
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -50,7 +42,7 @@ func (n *Routes) Of(r *Request) (name string) {
 	case n.known[name]:
 		return name
 	case len(n.known) == maxRoutes:
-		return otherRoute
+		return "other"
 	case n.known == nil:
 		n.known = make(map[string]bool)
 	}

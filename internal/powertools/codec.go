@@ -32,12 +32,10 @@ const (
 // concurrent use.
 type Codec struct {
 	language Language
-	rules    *rules
 	hash     func() hash.Hash
-}
 
-// rules are what the languages differ in: how they write JSON, and what they make of it.
-type rules struct {
+	// The rest is what the languages differ in.
+
 	comma, colon string
 	escapes      jsontext.Escapes
 	whole        bool // refuse halves of surrogate pairs
@@ -69,29 +67,30 @@ var (
 // spells it, for example sha256 in Python and TypeScript and SHA-256 in Java; empty is its default,
 // MD5. The error names what is not supported, also where Java falls back to MD5.
 func New(l Language, hash string) (*Codec, error) {
-	var r *rules // made here: a variable would be made in every process, sharing a table or not
+	var c *Codec // made here: a variable would be made in every process, sharing a table or not
 	switch l {
 	case Python:
-		r = pythonRules()
+		c = python()
 	case TypeScript:
-		r = typescriptRules()
+		c = typescript()
 	case Java:
-		r = javaRules(anyDigits)
+		c = java(anyDigits)
 	case Java17:
-		r = javaRules(oldDigits)
+		c = java(oldDigits)
 	case Java21:
-		r = javaRules(newDigits)
+		c = java(newDigits)
 	default:
 		return nil, fmt.Errorf("powertools: language %q is not supported: use python, typescript, java, java17 or java21", l)
 	}
-	named := slices.IndexFunc(r.hashes, func(name string) bool {
+	named := slices.IndexFunc(c.hashes, func(name string) bool {
 		return hash == "" || name == hash || l != Python && strings.EqualFold(name, hash)
 	})
 	if named < 0 {
 		return nil, fmt.Errorf("powertools: hash function %q of %s is not supported: use %s", hash, l,
-			strings.Join(r.hashes, ", "))
+			strings.Join(c.hashes, ", "))
 	}
-	return &Codec{language: l, rules: r, hash: functions[named]}, nil
+	c.language, c.hash = l, functions[named]
+	return c, nil
 }
 
 // Language returns the language that New got.
@@ -111,7 +110,7 @@ func (c *Codec) Hashed(selected []byte) ([]byte, error) {
 // write writes a value, of which Java takes a text by its content: toString in
 // BasePersistenceStore.generateHash.
 func (c *Codec) write(v value, result bool) ([]byte, error) {
-	w := writer{rules: c.rules, result: result, attribute: result && c.rules.values}
+	w := writer{Codec: c, result: result, attribute: result && c.values}
 	switch {
 	case v.kind != text || !w.raw:
 		w.value(v)
@@ -136,7 +135,7 @@ func (c *Codec) Digest(selected []byte) (string, error) {
 	}
 	h := c.hash()
 	h.Write(text)
-	return c.rules.digest(h.Sum(nil)), nil
+	return c.digest(h.Sum(nil)), nil
 }
 
 // Missing reports whether the language takes the selection for no key, where it is told to throw in
@@ -145,7 +144,7 @@ func (c *Codec) Digest(selected []byte) (string, error) {
 // selection that is no JSON text is not missing: Digest refuses it.
 func (c *Codec) Missing(selected []byte) bool {
 	v, _, err := parse(selected)
-	return err == nil && c.rules.missing(v)
+	return err == nil && c.missing(v)
 }
 
 // EncodeData returns a result, given as JSON text, as the language stores it: the content of a text
@@ -164,7 +163,7 @@ func (c *Codec) EncodeData(result []byte, texts bool) ([]byte, error) {
 		return nil, err
 	case twice:
 		return nil, ErrDuplicate
-	case c.rules.raw && (v.kind == text) != texts:
+	case c.raw && (v.kind == text) != texts:
 		return nil, ErrStringResult
 	}
 	return c.write(v, true)
@@ -176,11 +175,11 @@ func (c *Codec) EncodeData(result []byte, texts bool) ([]byte, error) {
 // or writes what is no JSON, such as NaN.
 func (c *Codec) DecodeData(data []byte, value, texts bool) ([]byte, error) {
 	switch {
-	case data == nil && !c.rules.raw: // a record without data attribute has the result null
+	case data == nil && !c.raw: // a record without data attribute has the result null
 		return []byte("null"), nil
-	case data == nil || value != c.rules.values:
+	case data == nil || value != c.values:
 		return nil, ErrUnreadable
-	case c.rules.raw && texts:
+	case c.raw && texts:
 		return jsontext.Escapes{}.Append(nil, string(data)), nil
 	}
 	if _, _, err := parse(data); err != nil {

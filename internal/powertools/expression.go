@@ -49,7 +49,7 @@ func (c *Codec) refuses(part jmespath.Part, inside string) string {
 		switch {
 		case !strings.HasPrefix(part.Text, "powertools_"):
 			return readDifferently
-		case part.Text == "powertools_base64_gzip" && inside != "powertools_json" && c.rules.raw:
+		case part.Text == "powertools_base64_gzip" && inside != "powertools_json" && c.raw:
 			return withoutLines
 		}
 	case "index", "multi-select list", "multi-select hash", "@":

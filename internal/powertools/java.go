@@ -11,9 +11,9 @@ import (
 	"github.com/go-idempotent/idempotent/internal/jsontext"
 )
 
-// javaRules has JsonNode.toString of Jackson, with the digits that a JDK gives to doubles.
-func javaRules(digits func(f float64) (decimal, error)) *rules {
-	return &rules{
+// java has JsonNode.toString of Jackson, with the digits that a JDK gives to doubles.
+func java(digits func(f float64) (decimal, error)) *Codec {
+	return &Codec{
 		comma: ",", colon: ":",
 		escapes:  jsontext.Escapes{Upper: true},
 		whole:    true,

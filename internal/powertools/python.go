@@ -8,10 +8,10 @@ import (
 	"github.com/go-idempotent/idempotent/internal/jsontext"
 )
 
-// pythonRules has json.dumps(…, sort_keys=True) with its default separators and escapes, and the
+// python has json.dumps(…, sort_keys=True) with its default separators and escapes, and the
 // repr of a float (PyOS_double_to_string, format r).
-func pythonRules() *rules {
-	return &rules{
+func python() *Codec {
+	return &Codec{
 		comma: ", ", colon: ": ",
 		escapes:  jsontext.Escapes{ASCII: true},
 		arrange:  byCodePoint,

@@ -13,10 +13,10 @@ import (
 	"github.com/go-idempotent/idempotent/internal/jsontext"
 )
 
-// typescriptRules has JSON.stringify after deepSort, and of results what marshall of
+// typescript has JSON.stringify after deepSort, and of results what marshall of
 // @aws-sdk/util-dynamodb makes of them, as JSON text.
-func typescriptRules() *rules {
-	return &rules{
+func typescript() *Codec {
+	return &Codec{
 		comma: ",", colon: ":",
 		arrange: deepSorted,
 		digits:  javaScriptDigits,

@@ -3,7 +3,6 @@ package powertools
 import (
 	"encoding/json"
 	"slices"
-	"strings"
 	"unicode/utf8"
 
 	"github.com/go-idempotent/idempotent/internal/jsontext"
@@ -44,9 +43,6 @@ type member struct {
 	name  string
 	value value
 }
-
-// isInteger reports whether a number is written without fraction and exponent.
-func isInteger(text string) bool { return !strings.ContainsAny(text, ".eE") }
 
 // holdsOnly reports whether a value is an array or an object of which every element or member
 // passes.

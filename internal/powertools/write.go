@@ -13,7 +13,7 @@ import (
 
 // A writer writes one value. Depth is bounded by the parser.
 type writer struct {
-	*rules
+	*Codec
 
 	// result is true of a result and false of a selection. A number of a result keeps its spelling
 	// if the language would not keep exactly that number.
@@ -82,7 +82,7 @@ func (w *writer) string(content string) {
 }
 
 func (w *writer) number(written string) {
-	if w.integers && isInteger(written) {
+	if w.integers && !strings.ContainsAny(written, ".eE") {
 		if written == "-0" { // the only other spelling of an integer
 			written = "0"
 		}
