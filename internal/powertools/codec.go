@@ -46,8 +46,8 @@ type Codec struct {
 	// digits are those of a number that is not written exactly, and doubles how they are spelled.
 	digits  func(f float64) (decimal, error)
 	doubles notation
-	// missing is the check that decides whether there is a key.
-	missing func(value) bool
+	// nothing is no key, nor is an array or object that has nothing else in it.
+	nothing func(value) bool
 	digest  func(sum []byte) string
 	hashes  []string // names, in the order of functions; the first one is the default
 	raw     bool     // keep strings without quotes
@@ -144,7 +144,8 @@ func (c *Codec) Digest(selected []byte) (string, error) {
 // selection that is no JSON text is not missing: Digest refuses it.
 func (c *Codec) Missing(selected []byte) bool {
 	v, _, err := parse(selected)
-	return err == nil && c.missing(v)
+	emptyText := v.kind == text && v.text == "" && !c.raw
+	return err == nil && (emptyText || c.nothing(v) || v.holdsOnly(c.nothing))
 }
 
 // EncodeData returns a result, given as JSON text, as the language stores it: the content of a text

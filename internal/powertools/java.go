@@ -20,7 +20,9 @@ func java(digits func(f float64) (decimal, error)) *Codec {
 		integers: true,
 		digits:   digits,
 		doubles:  javaDoubles,
-		missing:  javaMissing, digest: bigInteger, hashes: javaNames, raw: true,
+		// isMissingIdemPotencyKey: null, and an array or object that has nothing but null. Java 1.15.0
+		// does not look into arrays, and goes on and hashes unless it is told to throw.
+		nothing: isNull, digest: bigInteger, hashes: javaNames, raw: true,
 	}
 }
 
@@ -29,10 +31,6 @@ func java(digits func(f float64) (decimal, error)) *Codec {
 func bigInteger(sum []byte) string {
 	return fmt.Sprintf("%032x", new(big.Int).SetBytes(sum))
 }
-
-// javaMissing is isMissingIdemPotencyKey: null, and an array or object that has nothing but null.
-// Java 1.15.0 does not look into arrays, and goes on and hashes unless it is told to throw.
-func javaMissing(v value) bool { return isNull(v) || v.holdsOnly(isNull) }
 
 // javaDoubles spells as Double.toString.
 var javaDoubles = notation{least: -3, most: 7, fraction: 1, scientific: 1, exponent: "E%d"}
@@ -92,10 +90,8 @@ func integerDigits(significand uint64, exponent, width int) (digits string, poin
 	}
 	unit := uint64(math.Pow10(dropped))
 	whole := strconv.FormatUint((n+unit/2)/unit, 10)
-	return trimZeros(whole), len(whole) + dropped, true
+	return whole[:1] + strings.TrimRight(whole[1:], "0"), len(whole) + dropped, true
 }
-
-func trimZeros(digits string) string { return digits[:1] + strings.TrimRight(digits[1:], "0") }
 
 // A generator holds rest/unit, the part of the number that is not written yet, in units of the next
 // digit, and half/unit, half a unit in the last place of the double.

@@ -18,7 +18,9 @@ func python() *Codec {
 		integers: true,
 		digits:   fewest,
 		doubles:  notation{least: -4, most: 16, fraction: 1, exponent: "e%+03d"},
-		missing:  pythonMissing, digest: hex.EncodeToString, hashes: openSSLNames,
+		// IdempotencyPersistenceLayer.is_missing_idempotency_key: None, an empty text, and a list or
+		// dict without any value but None.
+		nothing: isNull, digest: hex.EncodeToString, hashes: openSSLNames,
 	}
 }
 
@@ -28,10 +30,4 @@ func byCodePoint(members []member, _ bool) ([]member, error) {
 	sorted := slices.Clone(members)
 	slices.SortFunc(sorted, func(a, b member) int { return strings.Compare(a.name, b.name) })
 	return sorted, nil
-}
-
-// pythonMissing is IdempotencyPersistenceLayer.is_missing_idempotency_key: None, an empty text, and
-// a list or dict without any value but None.
-func pythonMissing(v value) bool {
-	return v.kind == null || v.kind == text && v.text == "" || v.holdsOnly(isNull)
 }

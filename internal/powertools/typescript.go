@@ -21,8 +21,8 @@ func typescript() *Codec {
 		arrange: deepSorted,
 		digits:  javaScriptDigits,
 		doubles: notation{least: -6, most: 21, exponent: "e%+d"},
-		missing: typescriptMissing, digest: base64.StdEncoding.EncodeToString, hashes: openSSLNames,
-		values: true,
+		// isMissingIdempotencyKey: what is falsy, and an array or object without any truthy value.
+		nothing: falsy, digest: base64.StdEncoding.EncodeToString, hashes: openSSLNames, values: true,
 	}
 }
 
@@ -30,10 +30,16 @@ func typescript() *Codec {
 // inherits from.
 const protoName = "__proto__"
 
-// asObject orders members as a JavaScript object has them: array indices first, by value, then the
-// others as sent (ECMAScript, OrdinaryOwnPropertyKeys).
-func asObject(members []member) ([]member, error) {
+// deepSorted orders members as a JavaScript object has them: array indices first, by value, then the
+// others as sent (ECMAScript, OrdinaryOwnPropertyKeys), or, unless they are those of an attribute, as
+// deepSort of Powertools leaves them. Its comparison never says that two names are equal; the sort of
+// V8 keeps such names in their order all the same.
+func deepSorted(members []member, attribute bool) ([]member, error) {
+	if attribute && slices.ContainsFunc(members, func(m member) bool { return m.name == "" }) {
+		return nil, ErrEmptyName
+	}
 	var indices, names []member
+	lower := map[string][]uint16{}
 	for _, m := range members {
 		switch {
 		case m.name == protoName:
@@ -42,11 +48,15 @@ func asObject(members []member) ([]member, error) {
 			indices = append(indices, m)
 		default:
 			names = append(names, m)
+			lower[m.name] = lowerCase(m.name)
 		}
 	}
 	slices.SortFunc(indices, func(a, b member) int {
 		return cmp.Or(cmp.Compare(len(a.name), len(b.name)), cmp.Compare(a.name, b.name))
 	})
+	if !attribute {
+		slices.SortStableFunc(names, func(a, b member) int { return slices.Compare(lower[a.name], lower[b.name]) })
+	}
 	return append(indices, names...), nil
 }
 
@@ -57,38 +67,11 @@ func isIndex(name string) bool {
 	return err == nil && n < 1<<32-1 && strconv.FormatUint(n, 10) == name
 }
 
-// deepSorted orders members as deepSort of Powertools leaves them in an object. Its comparison
-// never says that two names are equal; the sort of V8 keeps such names in their order all the same.
-// Nothing sorts attributes.
-func deepSorted(members []member, attribute bool) ([]member, error) {
-	if attribute && slices.ContainsFunc(members, func(m member) bool { return m.name == "" }) {
-		return nil, ErrEmptyName
-	}
-	members, err := asObject(members)
-	if err != nil || attribute {
-		return members, err
-	}
-	lower := make(map[string][]uint16, len(members)) // nothing for an index, which stays in front
-	for _, m := range members {
-		if !isIndex(m.name) {
-			lower[m.name] = lowerCase(m.name)
-		}
-	}
-	slices.SortStableFunc(members, func(a, b member) int { return slices.Compare(lower[a.name], lower[b.name]) })
-	return members, nil
-}
-
 // javaScriptDigits are those of ECMAScript's Number::toString, which writes -0 as 0.
 func javaScriptDigits(f float64) (decimal, error) {
 	d := shortest(f, -1)
 	d.negative = f < 0
 	return d, nil
-}
-
-// typescriptMissing is isMissingIdempotencyKey: what is falsy, and an array or object without any
-// truthy value.
-func typescriptMissing(v value) bool {
-	return falsy(v) || v.holdsOnly(falsy)
 }
 
 func falsy(v value) bool {
