@@ -3,6 +3,7 @@ package gateway
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"slices"
 	"strconv"
 	"strings"
@@ -137,7 +138,8 @@ func (f *Family) Scan(payload []byte, encoded bool, r *Request) bool {
 		r.Route = ""
 	}
 	if r.Refusal == nil && r.Method == "" {
-		r.Refusal = errNoMethod
+		r.Refusal = errors.New("the event has no HTTP method; is it one of another payload format, " +
+			"or none of a gateway?")
 	}
 	return true
 }

@@ -1,6 +1,7 @@
 package gateway
 
 import (
+	"errors"
 	"reflect"
 	"slices"
 	"strings"
@@ -60,7 +61,8 @@ var membersOfFormat1 = slices.Concat(membersOfAll, []member{
 // nor resource, so two load balancers would share a scope.
 func requestRESTAPI(r *Request) {
 	if r.API == "" && r.Route == "" && r.forwarded() {
-		r.Refusal = errNoAPI
+		r.Refusal = errors.New("the event has neither API nor resource; is it one of a load balancer " +
+			"(events.ALBTargetGroupRequest)?")
 	}
 }
 
@@ -83,7 +85,8 @@ func requestALB(r *Request) {
 		r.answerIn = multiMap
 	}
 	if r.API == "" && r.forwarded() {
-		r.Refusal = errNoTargetGroup
+		r.Refusal = errors.New("the event has no target group; is it one of a REST API " +
+			"(events.APIGatewayProxyRequest)?")
 	}
 }
 
@@ -151,6 +154,7 @@ func requestFunctionURL(r *Request) {
 	r.Stage = defaultStage
 	prefix := r.event.text[partDomainPrefix]
 	if strings.Contains(r.event.text[partDomain], ".execute-api.") || r.API != "" && prefix != "" && r.API != prefix {
-		r.Refusal = errHTTPAPI
+		r.Refusal = errors.New("the event is of no function URL; is it one of an HTTP API " +
+			"(events.APIGatewayV2HTTPRequest)?")
 	}
 }

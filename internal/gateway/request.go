@@ -42,18 +42,7 @@ type Request struct {
 	answerIn headerMap
 }
 
-// These meet events of another kind than the type of the handler says.
-var (
-	errUnread   = errors.New("the event is none of a gateway")
-	errNoMethod = errors.New(
-		"the event has no HTTP method; is it one of another payload format, or none of a gateway?")
-	errNoAPI = errors.New(
-		"the event has neither API nor resource; is it one of a load balancer (events.ALBTargetGroupRequest)?")
-	errNoTargetGroup = errors.New(
-		"the event has no target group; is it one of a REST API (events.APIGatewayProxyRequest)?")
-	errHTTPAPI = errors.New(
-		"the event is of no function URL; is it one of an HTTP API (events.APIGatewayV2HTTPRequest)?")
-)
+var errUnread = errors.New("the event is none of a gateway")
 
 // Header returns the values of a request header in the order in which they were sent, nil for one
 // that was not sent, or that [FamilyOf] was not told of. name may be in any spelling.

@@ -46,8 +46,8 @@ func TestRefusalsSayWhichFamilyIsMeant(t *testing.T) {
 	for _, name := range []string{"X-Amzn-Trace-Id", "x-forwarded-for"} {
 		headers := map[string]string{name: "v"}
 		for _, method := range []string{"POST", ""} { // whose absence is found later
-			assert.Equal(t, errNoAPI, rest(requestV1{HTTPMethod: method, Headers: headers}).Refusal)
-			assert.Equal(t, errNoTargetGroup, alb(albRequest{HTTPMethod: method, Headers: headers}).Refusal)
+			assert.ErrorContains(t, rest(requestV1{HTTPMethod: method, Headers: headers}).Refusal, "neither API nor resource")
+			assert.ErrorContains(t, alb(albRequest{HTTPMethod: method, Headers: headers}).Refusal, "no target group")
 		}
 		assert.NoError(t, rest(requestV1{HTTPMethod: "POST", Headers: headers, Resource: "/r"}).Refusal)
 	}
@@ -68,9 +68,9 @@ func TestRefusalsSayWhichFamilyIsMeant(t *testing.T) {
 		var e requestURL
 		e.RequestContext.APIID, e.RequestContext.DomainPrefix, e.RequestContext.DomainName = c.id, c.prefix, c.domain
 		if c.refused {
-			assert.Equal(t, errHTTPAPI, url(e).Refusal, "before the missing method: %v", c)
+			assert.ErrorContains(t, url(e).Refusal, "no function URL", "before the missing method: %v", c)
 		} else {
-			assert.Equal(t, errNoMethod, url(e).Refusal, c)
+			assert.ErrorContains(t, url(e).Refusal, "no HTTP method", c)
 		}
 		e.RequestContext.HTTP.Method = "POST"
 		assert.Equal(t, c.refused, url(e).Refusal != nil, c)
@@ -91,8 +91,8 @@ func readOf[In, Out any](t testing.TB) func(In) *Request {
 
 func TestNilEventHasNoMethod(t *testing.T) {
 	t.Parallel()
-	assert.Equal(t, errNoMethod, readOf[*requestV2, *responseV2](t)(nil).Refusal)
-	assert.Equal(t, errNoMethod, readOf[*requestV1, *responseV1](t)(nil).Refusal)
+	assert.ErrorContains(t, readOf[*requestV2, *responseV2](t)(nil).Refusal, "no HTTP method")
+	assert.ErrorContains(t, readOf[*requestV1, *responseV1](t)(nil).Refusal, "no HTTP method")
 }
 
 func TestRouteThatSaysLessThanThePathIsNone(t *testing.T) {

@@ -81,7 +81,7 @@ func (r *Request) settle() {
 func (r eventReader) agrees(t testing.TB, payload []byte) bool {
 	t.Helper()
 	// What was there before does not count.
-	scanned := Request{Route: "before", Refusal: errNoMethod, event: event{hasMulti: true, body: []byte("before")}}
+	scanned := Request{Route: "before", Refusal: errUnread, event: event{hasMulti: true, body: []byte("before")}}
 	given := slices.Clone(payload)
 	if !r.scan(given, &scanned) {
 		return false
