@@ -12,8 +12,8 @@ import (
 	"github.com/go-idempotent/idempotent/internal/jsontext"
 )
 
-// event holds the parts of an event that make its request, as the gateway sent them: empty where the
-// event has none.
+// event holds the parts of an event that make its request, as the gateway sent them: empty where
+// the event has none.
 type event struct {
 	text       [textParts]string
 	query      map[string]string   // from a gateway that takes the query apart;
@@ -299,8 +299,8 @@ func (s *scanner) string(sent []byte) (text string, ok bool) {
 	return s.room.String()[start:], ok
 }
 
-// unquoted returns what a string stands for, which is given with its quotes. own is false if that is
-// a part of it: text without escape sequences.
+// unquoted returns what a string stands for, which is given with its quotes. own is false if that
+// is a part of it: text without escape sequences.
 func unquoted(sent []byte) (content []byte, own, ok bool) {
 	text := sent[1 : len(sent)-1]
 	valid := utf8.Valid(text)

@@ -67,9 +67,9 @@ const Supported = "an HTTP handler takes an events.APIGatewayV2HTTPRequest and r
 	"events.APIGatewayV2HTTPResponse, or takes an events.APIGatewayProxyRequest, events.LambdaFunctionURLRequest or " +
 	"events.ALBTargetGroupRequest and returns the response that belongs to it"
 
-// FamilyOf returns the family of a handler's types, nil if they belong to none. ofTwo is the problem
-// that a handler takes the request of one family and returns the response of another, empty for
-// other handlers.
+// FamilyOf returns the family of a handler's types, nil if they belong to none. ofTwo is the
+// problem that a handler takes the request of one family and returns the response of another, empty
+// for other handlers.
 //
 // The headers are those of a request that the handler looks at, in any spelling and any order, but
 // for content type, trace id and forwarded-for, which this package needs itself.

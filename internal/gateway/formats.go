@@ -133,9 +133,9 @@ var membersOfFormat2 = slices.Concat(membersOfAll, []member{
 	{"requestContext.authorizer", partAuthorizer},
 })
 
-// defaultStage is the stage in the event of every function URL, for which the type of package events
-// has no field. So a handler with the types of an HTTP API finds the same records as one with the
-// types of a function URL. An HTTP API leaves it out of its paths.
+// defaultStage is the stage in the event of every function URL, for which the type of package
+// events has no field. So a handler with the types of an HTTP API finds the same records as one
+// with the types of a function URL. An HTTP API leaves it out of its paths.
 const defaultStage = "$default"
 
 // requestHTTPAPI takes the method off the route: "POST /charges/{id}"; "$default" has no space and
@@ -147,9 +147,9 @@ func requestHTTPAPI(r *Request) {
 	}
 }
 
-// requestFunctionURL refuses the event of an HTTP API, of which the type leaves out route, stage and
-// authorizer, and tells it by its domain. The domain of a function URL begins with the id of the
-// URL, which stands for the API. That of an HTTP API begins with its id only under execute-api.
+// requestFunctionURL refuses the event of an HTTP API, of which the type leaves out route, stage
+// and authorizer, and tells it by its domain. The domain of a function URL begins with the id of
+// the URL, which stands for the API. That of an HTTP API begins with its id only under execute-api.
 func requestFunctionURL(r *Request) {
 	r.Stage = defaultStage
 	prefix := r.event.text[partDomainPrefix]

@@ -13,8 +13,8 @@ import (
 	"github.com/go-idempotent/idempotent/internal/httpfield"
 )
 
-// Request is an HTTP request, whichever gateway has passed it on. Its strings belong to it: a handler
-// that changes its event does not change them.
+// Request is an HTTP request, whichever gateway has passed it on. Its strings belong to it: a
+// handler that changes its event does not change them.
 //
 // The zero Request is one that was never read. [Family.Scan] replaces whatever a Request holds. A
 // Request keeps headers within itself, so do not copy it. It is not safe for concurrent use.
@@ -89,8 +89,8 @@ func parseQuery(raw string) query {
 	return q
 }
 
-// decode decodes the fields. It reports false if one cannot be decoded. Then the whole query counts as
-// it was sent, which the fields are no longer.
+// decode decodes the fields. It reports false if one cannot be decoded. Then the whole query counts
+// as it was sent, which the fields are no longer.
 func (q *query) decode() bool {
 	for i, f := range q.fields {
 		name, nameErr := url.QueryUnescape(f.name)
@@ -177,10 +177,10 @@ func (r *Request) digestHeaders(h *fingerprint.Hash, headers []string) {
 	}
 }
 
-// DigestJSON adds to h a text by its value if it is JSON, and any other text by its bytes: to refuse
-// it is the business of the handler. JSON with names that differ only in case counts by its bytes,
-// too, unless the handler is exact: the order of these members decides what a decoder makes of it. A
-// tag behind the text says which of the two it was. Before the text nobody knows.
+// DigestJSON adds to h a text by its value if it is JSON, and any other text by its bytes: to
+// refuse it is the business of the handler. JSON with names that differ only in case counts by its
+// bytes, too, unless the handler is exact: the order of these members decides what a decoder makes
+// of it. A tag behind the text says which of the two it was. Before the text nobody knows.
 func DigestJSON(h *fingerprint.Hash, text []byte, exact bool) {
 	add := h.JSONFolding
 	if exact {

@@ -46,7 +46,8 @@ func TestRefusalsSayWhichFamilyIsMeant(t *testing.T) {
 	for _, name := range []string{"X-Amzn-Trace-Id", "x-forwarded-for"} {
 		headers := map[string]string{name: "v"}
 		for _, method := range []string{"POST", ""} { // whose absence is found later
-			assert.ErrorContains(t, rest(requestV1{HTTPMethod: method, Headers: headers}).Refusal, "neither API nor resource")
+			assert.ErrorContains(t, rest(requestV1{HTTPMethod: method, Headers: headers}).Refusal,
+				"neither API nor resource")
 			assert.ErrorContains(t, alb(albRequest{HTTPMethod: method, Headers: headers}).Refusal, "no target group")
 		}
 		assert.NoError(t, rest(requestV1{HTTPMethod: "POST", Headers: headers, Resource: "/r"}).Refusal)

@@ -81,8 +81,8 @@ func (r response) in(out any) any {
 type headerMap int
 
 const (
-	// What is added to headers arrives if the other map has no header of that name: a REST API merges
-	// both maps, an HTTP API and a function URL know headers alone.
+	// What is added to headers arrives if the other map has no header of that name: a REST API
+	// merges both maps, an HTTP API and a function URL know headers alone.
 	eitherMap headerMap = iota
 	// A load balancer looks in one map only, and ignores the other.
 	singleMap
@@ -259,9 +259,9 @@ func Room(size int) int {
 	return size + maxAnnounced
 }
 
-// Splice adds an announcement to the JSON of a response, as [Family.Announce] would to the response,
-// but without reading it: the headers stand at its beginning. A large text is the caller's no
-// longer: where there is room, it becomes the answer. A smaller one stays as it is.
+// Splice adds an announcement to the JSON of a response, as [Family.Announce] would to the
+// response, but without reading it: the headers stand at its beginning. A large text is the
+// caller's no longer: where there is room, it becomes the answer. A smaller one stays as it is.
 //
 // The caller vouches that text is what encoding/json, without escaping HTML, makes of a response of
 // any family, without a header that an announcement replaces.

@@ -159,12 +159,12 @@ const personalRole = ":assumed-role/AWSReservedSSO_"
 
 // iamCaller is an IAM user or role.
 //
-// The id of a role ends in a colon and the name of the session. One caller has sessions of different
-// names, so the session does not count, except in a role of IAM Identity Center, and where it is an
-// e-mail address: that is what providers of SAML and OIDC call the person. Another name of a
-// federated session looks like that of any client. The users of an identity pool share one role and
-// one session name: without an identity id, which a function URL does not pass on, nothing tells
-// them apart.
+// The id of a role ends in a colon and the name of the session. One caller has sessions of
+// different names, so the session does not count, except in a role of IAM Identity Center, and
+// where it is an e-mail address: that is what providers of SAML and OIDC call the person. Another
+// name of a federated session looks like that of any client. The users of an identity pool share
+// one role and one session name: without an identity id, which a function URL does not pass on,
+// nothing tells them apart.
 //
 // The id of an account ends in a colon and the name of a federated user, a caller of their own.
 func iamCaller(account, id, arn string) Caller {

@@ -72,8 +72,8 @@ func parseKey(values []string) (string, error) {
 	if strings.HasPrefix(field, `"`) {
 		item, err := httpsfv.UnmarshalItem([]string{field})
 		if err != nil {
-			return "", MalformedError("is no structured string with well-formed parameters (RFC 9651, section 3.3.3), " +
-				"or was sent more than once")
+			return "", MalformedError("is no structured string with well-formed parameters " +
+				"(RFC 9651, section 3.3.3), or was sent more than once")
 		}
 		key, _ := item.Value.(string) // an item that begins with a quote is always a string
 		return key, nil
@@ -202,7 +202,8 @@ func ParseTimestamp(text string) (time.Time, bool) {
 	return time.Time{}, false
 }
 
-// Seconds writes a duration in seconds, with its unit, for clients that do not know how Go writes it.
+// Seconds writes a duration in seconds, with its unit, for clients that do not know how Go writes
+// it.
 func Seconds(d time.Duration) string {
 	if d == time.Second {
 		return "1 second"

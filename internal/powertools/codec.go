@@ -39,8 +39,8 @@ type Codec struct {
 	comma, colon string
 	escapes      jsontext.Escapes
 	whole        bool // refuse halves of surrogate pairs
-	// arrange returns the members of an object, or of an attribute, in the order of the language, and
-	// refuses names. It must not change its argument. Nil keeps the order of the event.
+	// arrange returns the members of an object, or of an attribute, in the order of the language,
+	// and refuses names. It must not change its argument. Nil keeps the order of the event.
 	arrange  func(members []member, attribute bool) ([]member, error)
 	integers bool // write integers exactly
 	// digits are those of a number that is not written exactly, and doubles how they are spelled.
@@ -125,9 +125,10 @@ func (c *Codec) write(v value, result bool) ([]byte, error) {
 	return w.dst, nil
 }
 
-// Digest returns what follows the prefix and # in an idempotency key, and the value of the validation
-// attribute for the selection of a payload validation. The error is as for Hashed. A selection
-// without content has a digest too: all such requests share it, so ask Missing first for a key.
+// Digest returns what follows the prefix and # in an idempotency key, and the value of the
+// validation attribute for the selection of a payload validation. The error is as for Hashed. A
+// selection without content has a digest too: all such requests share it, so ask Missing first for
+// a key.
 func (c *Codec) Digest(selected []byte) (string, error) {
 	text, err := c.Hashed(selected)
 	if err != nil {

@@ -20,8 +20,8 @@ func java(digits func(f float64) (decimal, error)) *Codec {
 		integers: true,
 		digits:   digits,
 		doubles:  javaDoubles,
-		// isMissingIdemPotencyKey: null, and an array or object that has nothing but null. Java 1.15.0
-		// does not look into arrays, and goes on and hashes unless it is told to throw.
+		// isMissingIdemPotencyKey: null, and an array or object that has nothing but null. Java
+		// 1.15.0 does not look into arrays, and goes on and hashes unless it is told to throw.
 		nothing: isNull, digest: bigInteger, hashes: javaNames, raw: true,
 	}
 }

@@ -18,8 +18,8 @@ func python() *Codec {
 		integers: true,
 		digits:   fewest,
 		doubles:  notation{least: -4, most: 16, fraction: 1, exponent: "e%+03d"},
-		// IdempotencyPersistenceLayer.is_missing_idempotency_key: None, an empty text, and a list or
-		// dict without any value but None.
+		// IdempotencyPersistenceLayer.is_missing_idempotency_key: None, an empty text, and a list
+		// or dict without any value but None.
 		nothing: isNull, digest: hex.EncodeToString, hashes: openSSLNames,
 	}
 }

@@ -30,10 +30,10 @@ func typescript() *Codec {
 // inherits from.
 const protoName = "__proto__"
 
-// deepSorted orders members as a JavaScript object has them: array indices first, by value, then the
-// others as sent (ECMAScript, OrdinaryOwnPropertyKeys), or, unless they are those of an attribute, as
-// deepSort of Powertools leaves them. Its comparison never says that two names are equal; the sort of
-// V8 keeps such names in their order all the same.
+// deepSorted orders members as a JavaScript object has them: array indices first, by value, then
+// the others as sent (ECMAScript, OrdinaryOwnPropertyKeys), or, unless they are those of an
+// attribute, as deepSort of Powertools leaves them. Its comparison never says that two names are
+// equal; the sort of V8 keeps such names in their order all the same.
 func deepSorted(members []member, attribute bool) ([]member, error) {
 	if attribute && slices.ContainsFunc(members, func(m member) bool { return m.name == "" }) {
 		return nil, ErrEmptyName

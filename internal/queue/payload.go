@@ -25,8 +25,8 @@ func Payload(in reflect.Type, exact bool) func(h *fingerprint.Hash, event any) e
 }
 
 // addRecord adds the payload of a record, and reports whether it is a record of a type that has
-// one. A nil pointer is none. Ids, receipt handles, counts and times have no part in it, nor where a
-// record stands.
+// one. A nil pointer is none. Ids, receipt handles, counts and times have no part in it, nor where
+// a record stands.
 //
 // Digests are stored: what is added here, and in which order, must never change.
 func addRecord(h *fingerprint.Hash, record any, exact bool) (is bool, _ error) {

@@ -101,8 +101,8 @@ func itemOf(keys map[string]events.DynamoDBAttributeValue) (item string) {
 	return string(text)
 }
 
-// InPartitions are the records of an event of Kafka: partition by partition, each in its order, which
-// it keeps unless none is asked for.
+// InPartitions are the records of an event of Kafka: partition by partition, each in its order,
+// which it keeps unless none is asked for.
 func InPartitions(event events.KafkaEvent, unordered bool) (all []Record[events.KafkaRecord]) {
 	for _, partition := range slices.Sorted(maps.Keys(event.Records)) {
 		for _, r := range event.Records[partition] {
@@ -134,7 +134,8 @@ func compareNumbers(a, b string) int {
 }
 
 // Key returns what finds the key of a record if no option says where it is, nil if in is not the
-// type of a record, nor of a pointer to one. An event is a pointer to an in. A nil pointer has no key.
+// type of a record, nor of a pointer to one. An event is a pointer to an in. A nil pointer has no
+// key.
 func Key(in reflect.Type) func(event any) (string, error) {
 	if _, is := keyOf(reflect.Zero(gateway.ElemOf(in)).Interface()); !is {
 		return nil
