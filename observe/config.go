@@ -29,7 +29,7 @@ type Config struct {
 	// if that is blank, only the first. Each tenant makes metrics of its own, which are billed:
 	// return the names of few. The function gets the context that the handler was called with, and
 	// must be safe for concurrent use. What is not printable ASCII is escaped, and what is longer
-	// than 1024 characters is cut off.
+	// than 1024 characters is cut off. Other lines are not about one tenant, nor about one route.
 	Tenant func(ctx context.Context, d report.Delivery) string
 	// Route makes [EMF] write every metric once more with the dimension Route, whose value is the
 	// route of the delivery, if it has one. Each route makes metrics of its own, which are billed:
@@ -81,12 +81,7 @@ func checkText(p *setup.Problems, of, s string, most int) {
 
 // printable reports whether s is of ASCII characters from the space to the tilde.
 func printable(s string) bool {
-	for i := range len(s) {
-		if s[i] < ' ' || s[i] > '~' {
-			return false
-		}
-	}
-	return true
+	return !strings.ContainsFunc(s, func(r rune) bool { return r < ' ' || r > '~' })
 }
 
 // dimensionValue is s as CloudWatch takes it, empty if s is blank.

@@ -2,6 +2,7 @@ package observe
 
 import (
 	"errors"
+	"log/slog"
 	"slices"
 
 	"github.com/go-idempotent/idempotent/internal/errortype"
@@ -59,6 +60,21 @@ func countDelivery(l *line, d *report.Delivery) (storeFailure string) {
 		}
 	}
 	return storeFailureOf(d)
+}
+
+// levelOf is that of the record about a delivery.
+func levelOf(d *report.Delivery) slog.Level {
+	switch {
+	case d.StoreErr != nil, d.Outcome == report.StoreUnavailable, d.Outcome == report.Unreadable,
+		d.Outcome == report.Refused, d.Outcome == report.WrappedTwice, d.Outcome == report.Panicked:
+		return slog.LevelError
+	case d.Outcome == report.InProgress:
+		return slog.LevelInfo
+	case d.Err != nil, d.Settlement == report.Unknown, stepsLost(d) > 0, len(d.OrphanSteps) > 0, commitsFailed(d) > 0:
+		return slog.LevelWarn
+	default:
+		return slog.LevelInfo
+	}
 }
 
 // when counts 1 if something is so.

@@ -8,7 +8,6 @@ import (
 	"reflect"
 	"slices"
 	"strconv"
-	"strings"
 	"sync"
 	"time"
 
@@ -29,20 +28,21 @@ type dimension struct{ name, value string }
 
 // emf writes reports of one type as lines of metrics. It is safe for concurrent use.
 type emf[R any] struct {
-	// first is the dimension that each line has. namespace and names are JSON: the beginning of the
-	// directive, and the names of the dimensions that every line has. fixed are the members of
-	// those that never change.
-	first                   tagged
-	namespace, names, fixed string
-	// fields are properties and metrics. err is the field for the property errorType, none if it
-	// has no index.
+	// first is the dimension that each line has: the first field of its report. fields are
+	// properties and metrics. err is the index of the field for the property errorType, nil if
+	// there is none.
+	first  tagged
 	fields []tagged
-	err    tagged
+	err    []int
+	// names, directive and fixed are JSON: the names of the dimensions that every line has, the
+	// beginning of the directive, and the members of the dimensions that never change.
+	names, directive, fixed string
 	// count, unless nil, adds metrics that are no fields, and returns the property storeFailure.
 	count func(l *line, r *R) (storeFailure string)
 
-	mu   sync.Mutex // guards line and the writer
+	mu   sync.Mutex // guards line and w
 	line line
+	w    io.Writer
 }
 
 // line is a line and its parts: the definitions of its metrics, their values, and the properties.
@@ -58,31 +58,27 @@ func (l *line) metric(name, unit string, value float64) {
 	l.values = appendNumber(l.values, name, value)
 }
 
-func newEMF[R any](c Config) *emf[R] {
-	e := &emf[R]{namespace: `{"Namespace":` + string(appendString(nil, c.Namespace)) + `,"Dimensions":[`}
-	t := reflect.TypeFor[R]()
-	for _, f := range taggedOf(t, "emf") {
-		if f.kind == "dimension" {
-			e.first = f
-		} else {
-			e.fields = append(e.fields, f)
-		}
-	}
-	if field, has := t.FieldByName("Err"); has {
-		e.err = tagged{index: field.Index}
-	}
-	names, fixed := appendString(nil, e.first.name), []byte(nil)
+func newEMF[R any](w io.Writer, c Config) *emf[R] {
+	fields := taggedOf(reflect.TypeFor[R](), "emf")
+	failure, _ := reflect.TypeFor[R]().FieldByName("Err")
+	names, fixed := appendString(nil, fields[0].name), []byte(nil)
 	for _, name := range slices.Sorted(maps.Keys(c.Dimensions)) {
 		names = appendString(append(names, ','), name)
 		fixed = appendMember(fixed, name, c.Dimensions[name])
 	}
-	e.names, e.fixed = string(names), string(fixed)
-	return e
+	namespace := appendString([]byte(`,"CloudWatchMetrics":[{"Namespace":`), c.Namespace)
+	return &emf[R]{
+		first: fields[0], fields: fields[1:], err: failure.Index, names: string(names), fixed: string(fixed), w: w,
+		directive: string(namespace) + `,"Dimensions":[[` + string(names) + `]`,
+	}
 }
+
+// observe is an observer: nothing fails because of a line that w refuses.
+func (e *emf[R]) observe(ctx context.Context, r R) { _ = e.write(ctx, &r) }
 
 // write writes the line of a report, if there is a metric to write. Each of the sets is one more
 // dimension, beside those that every line has.
-func (e *emf[R]) write(ctx context.Context, w io.Writer, r *R, sets ...dimension) error {
+func (e *emf[R]) write(ctx context.Context, r *R, sets ...dimension) error {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	l := &e.line
@@ -92,8 +88,7 @@ func (e *emf[R]) write(ctx context.Context, w io.Writer, r *R, sets ...dimension
 		return nil
 	}
 	b := strconv.AppendInt(append(l.text, `{"_aws":{"Timestamp":`...), time.Now().UnixMilli(), 10)
-	b = append(append(b, `,"CloudWatchMetrics":[`...), e.namespace...)
-	b = append(append(append(b, '['), e.names...), ']')
+	b = append(b, e.directive...)
 	for _, d := range sets {
 		if d.value != "" {
 			b = append(append(append(b, `,[`...), e.names...), ',')
@@ -101,13 +96,13 @@ func (e *emf[R]) write(ctx context.Context, w io.Writer, r *R, sets ...dimension
 		}
 	}
 	b = append(append(append(b, `],"Metrics":[`...), l.definitions...), `]}]}`...)
-	operation, _ := e.first.in(reflect.ValueOf(r).Elem())
+	operation := reflect.ValueOf(r).Elem().FieldByIndex(e.first.index)
 	b = append(appendMember(b, e.first.name, operation.String()), e.fixed...)
 	for _, d := range sets {
 		b = appendSaid(b, d.name, d.value)
 	}
 	l.text = append(append(append(b, l.properties...), l.values...), "}\n"...)
-	_, err := w.Write(l.text)
+	_, err := e.w.Write(l.text)
 	return err
 }
 
@@ -117,11 +112,9 @@ func (e *emf[R]) addFields(ctx context.Context, r *R) {
 	if e.count != nil {
 		storeFailure = e.count(l, r)
 	}
-	for i := range e.fields {
-		f := &e.fields[i]
-		v, there := f.in(reflect.ValueOf(r).Elem())
+	of := reflect.ValueOf(r).Elem()
+	for f, v := range valuesIn(of, e.fields) {
 		switch {
-		case !there:
 		case v.Kind() == reflect.String:
 			l.properties = appendSaid(l.properties, f.name, v.String())
 		case f.kind == "property" && !v.IsZero():
@@ -131,9 +124,8 @@ func (e *emf[R]) addFields(ctx context.Context, r *R) {
 		}
 	}
 	l.properties = appendSaid(l.properties, propertyStoreFailure, storeFailure)
-	if e.err.index != nil {
-		v, _ := e.err.in(reflect.ValueOf(r).Elem())
-		err, _ := reflect.TypeAssert[error](v)
+	if e.err != nil {
+		err, _ := reflect.TypeAssert[error](of.FieldByIndex(e.err))
 		l.properties = appendSaid(l.properties, propertyErrorType, errortype.Of(err))
 	}
 	if lc, ok := lambdacontext.FromContext(ctx); ok {
@@ -161,14 +153,9 @@ func appendNumber(b []byte, name string, value float64) []byte {
 }
 
 func appendString(b []byte, s string) []byte {
-	if printable(s) && !strings.ContainsAny(s, `"\`) {
-		b = append(b, '"')
-		b = append(b, s...)
-		return append(b, '"')
+	if printable(s) {
+		return strconv.AppendQuote(b, s) // as JSON spells it
 	}
-	text, err := json.Marshal(s)
-	if err != nil {
-		panic(err) // every string has a JSON form
-	}
+	text, _ := json.Marshal(s) // every string has a JSON form
 	return append(b, text...)
 }

@@ -1,11 +1,8 @@
 // Package observe writes reports as metrics and as logs. [EMF] and [Slog] are observers for
-// [idempotent.WithObserver], [All] joins several. [BatchEMF] and [BatchSlog] are for package batch,
-// [RelayEMF] and [RelaySlog] for the relay of an outbox, [ReconcileEMF] and [ReconcileSlog] for
-// reconciliations. What no single invocation can tell, how many records wait for somebody, is for
-// [AttentionEMF].
+// [idempotent.WithObserver]. The others are for batches, for the relay of an outbox and for
+// reconciliations. [All] joins several. All of them are safe for concurrent use.
 //
-// All of them are safe for concurrent use. A metric or an attribute is a field of a report, and its
-// tag says how it is written.
+// A metric or an attribute is a field of a report, and its tag says how it is written.
 package observe
 
 import (
@@ -21,15 +18,14 @@ import (
 
 // EMF returns an observer that writes one line of JSON for each delivery, in the Embedded Metric
 // Format of CloudWatch: on Lambda, EMF(os.Stdout) is all it takes to have metrics, without a call
-// to CloudWatch. See docs/observability.md for their names and their meaning. The namespace is
-// Idempotent and the dimension is Operation, unless a [Config] says otherwise.
+// to CloudWatch. docs/observability.md has their names and their meaning. The dimension is
+// Operation.
 //
 // A line has the metrics that happened and no zeros, because each metric costs something once it
 // has a value; so let alarms treat missing data as not breaching. Beside them it has properties,
-// for CloudWatch Logs Insights: outcome, settlement, reason, route, recordKey (which holds a digest
-// and no key), attempt, errorType (of the error that the delivery ended with), storeFailure (a
-// [store.Failure], "lease lost", or a type), and requestId. They hold types of errors and never
-// texts.
+// for CloudWatch Logs Insights: outcome, settlement, reason, route, recordKey (a digest and no
+// key), attempt, throttle, errorType (of the error that the delivery ended with), storeFailure (a
+// [store.Failure], "lease lost", or a type), and requestId. None of them is the text of an error.
 //
 // Each line goes to w in one call of Write. A line that w refuses is dropped: a delivery does not
 // fail because of its metrics. A wrong Config or a nil w panics with a [*store.ConfigError] that
@@ -39,7 +35,7 @@ import (
 // https://docs.aws.amazon.com/AmazonCloudWatch/latest/monitoring/CloudWatch_Embedded_Metric_Format_Specification.html
 func EMF(w io.Writer, config ...Config) func(context.Context, report.Delivery) {
 	c := configOf("observe.EMF", w, config, true)
-	emf := newEMF[report.Delivery](c)
+	emf := newEMF[report.Delivery](w, c)
 	emf.count = countDelivery
 	return func(ctx context.Context, d report.Delivery) {
 		sets := [2]dimension{{name: dimensionTenant}, {name: dimensionRoute}}
@@ -49,21 +45,24 @@ func EMF(w io.Writer, config ...Config) func(context.Context, report.Delivery) {
 		if c.Route {
 			sets[1].value = dimensionValue(d.Route)
 		}
-		_ = emf.write(ctx, w, &d, sets[:]...)
+		_ = emf.write(ctx, &d, sets[:]...)
 	}
 }
 
-// Slog returns an observer that writes one record for each delivery: at level ERROR if the store
-// failed, a record could not be read, or the lease was lost; at WARN if a handler failed, a caller
-// misused a key, an outcome is unknown, the result of a step was lost, nobody asked for a recorded
-// step, a commit failed, or the handler did something else than return what it had committed; at
-// INFO otherwise. A nil logger is [slog.Default], looked up at each record.
+// Slog returns an observer that writes one record for each delivery. A nil logger is
+// [slog.Default], looked up at each record. The level is
 //
-// The attributes are the fields of [report.Delivery] that say something, by the names in their
-// tags. Phases are durations. The derived keys are a group, by name; so are steps, and commits by
-// their place from 1, with the type of an error and never its text. The texts of errors of this
-// module hold neither keys nor payloads; the handler's own are its own, and so are the names of
-// derived keys and of steps.
+//   - ERROR, if the store failed, a record could not be read, the lease was lost, the request could
+//     not be prepared, or something panicked
+//   - WARN, if a handler failed, a caller misused a key, an outcome is unknown, the result of a
+//     step was lost, nobody asked for a recorded step, a commit failed, or the handler did
+//     something else than return what it had committed
+//   - INFO otherwise
+//
+// The attributes are the fields of [report.Delivery] that say something. Phases are durations. The
+// derived keys are a group, by name; so are steps, and commits by their place from 1, with the type
+// of an error and never its text. The texts of errors of this module hold neither keys nor
+// payloads; the handler's own are its own, and so are the names of derived keys and of steps.
 //
 // A delivery that made its record UNKNOWN has settlement=unknown. One that met an UNKNOWN record
 // has outcome="unknown outcome" and no settlement, or settlement="still unknown" if a resolver was
@@ -76,10 +75,9 @@ func Slog(logger *slog.Logger) func(context.Context, report.Delivery) {
 }
 
 // BatchEMF returns an observer that writes one line for each batch, as [EMF] does. No line is
-// written of an empty batch, and none has anything of a record. Config.Tenant and Config.Route are
-// wrong here, because the records of a batch have many.
+// written of an empty batch, and none has anything of a record.
 func BatchEMF(w io.Writer, config ...Config) func(context.Context, report.Batch) {
-	return summaryEMF[report.Batch]("observe.BatchEMF", w, config)
+	return newEMF[report.Batch](w, configOf("observe.BatchEMF", w, config, false)).observe
 }
 
 // BatchSlog returns an observer that writes a line "batch record" for each record that has not
@@ -90,7 +88,7 @@ func BatchEMF(w io.Writer, config ...Config) func(context.Context, report.Batch)
 // executes it; else at WARN. The text of its error is that of the handler, or of this module, which
 // quotes no record; that of a panic names the type of its value, and has the stack beside it.
 //
-// The line of the batch is at level ERROR if it failed, else at INFO.
+// The line of the batch is at ERROR if it failed, else at INFO.
 func BatchSlog(logger *slog.Logger) func(context.Context, report.Batch) {
 	whole, single := logPlan[report.Batch](), logPlan[report.BatchProblem]()
 	return func(ctx context.Context, b report.Batch) {
@@ -109,18 +107,16 @@ func BatchSlog(logger *slog.Logger) func(context.Context, report.Batch) {
 // The dimension is Outbox, the name of the table. No line is written of an invocation in which
 // nothing happened. What is left after a drain is always in its line, also zeros: an alarm learns
 // from them that nothing waits any more, and a line that is missing says that no drain runs.
-// Config.Tenant and Config.Route are wrong here.
 func RelayEMF(w io.Writer, config ...Config) func(context.Context, report.Relay) {
-	return summaryEMF[report.Relay]("observe.RelayEMF", w, config)
+	return newEMF[report.Relay](w, configOf("observe.RelayEMF", w, config, false)).observe
 }
 
 // RelaySlog returns an observer that writes a line "outbox message" for each message with which
 // something went wrong, and a line "outbox" for the invocation, unless nothing happened in it.
 //
 // The line of a message is at level ERROR if it was given up, which somebody has to look at, or if
-// the store did not take what became of it; else at WARN. The text of its error is that of whoever
-// delivers, or of the client of DynamoDB. The line of an invocation is at level ERROR if it failed,
-// else at INFO.
+// the store did not take what became of it; else at WARN. The line of an invocation is at ERROR if
+// it failed, else at INFO.
 func RelaySlog(logger *slog.Logger) func(context.Context, report.Relay) {
 	whole, single := logPlan[report.Relay](), logPlan[report.RelayProblem]()
 	return func(ctx context.Context, r report.Relay) {
@@ -138,9 +134,9 @@ func RelaySlog(logger *slog.Logger) func(context.Context, report.Relay) {
 
 // ReconcileEMF returns an observer that writes one line for each run of a reconciliation, as [EMF]
 // does. ReconcileAsked is always in it, also if it is zero: a line that is missing says that nobody
-// reconciles. Config.Tenant and Config.Route are wrong here.
+// reconciles.
 func ReconcileEMF(w io.Writer, config ...Config) func(context.Context, report.Reconciled) {
-	return summaryEMF[report.Reconciled]("observe.ReconcileEMF", w, config)
+	return newEMF[report.Reconciled](w, configOf("observe.ReconcileEMF", w, config, false)).observe
 }
 
 // ReconcileSlog returns an observer that writes a line "reconcile record" for each record with
@@ -167,26 +163,18 @@ func ReconcileSlog(logger *slog.Logger) func(context.Context, report.Reconciled)
 
 // AttentionEMF returns a function that writes one line for each count of what waits, as [EMF] does,
 // and returns the error of w. It also writes zeros: an alarm learns from them that nothing is open
-// any more, and a line that is missing says that nobody has counted. Config.Tenant and Config.Route
-// are wrong here, because a record does not tell them.
+// any more, and a line that is missing says that nobody has counted.
 func AttentionEMF(w io.Writer, config ...Config) func(context.Context, report.Attention) error {
-	emf := newEMF[report.Attention](configOf("observe.AttentionEMF", w, config, false))
+	emf := newEMF[report.Attention](w, configOf("observe.AttentionEMF", w, config, false))
 	return func(ctx context.Context, a report.Attention) error {
-		if err := emf.write(ctx, w, &a); err != nil {
+		if err := emf.write(ctx, &a); err != nil {
 			return fmt.Errorf("observe: attention of %q: %w", a.Operation, err)
 		}
 		return nil
 	}
 }
 
-// summaryEMF is an observer of what happened in one invocation to many things.
-func summaryEMF[R any](constructor string, w io.Writer, config []Config) func(context.Context, R) {
-	emf := newEMF[R](configOf(constructor, w, config, false))
-	return func(ctx context.Context, r R) { _ = emf.write(ctx, w, &r) }
-}
-
-// All returns an observer that hands every report to each of the observers, in their order, say
-// metrics and a log:
+// All returns an observer that hands every report to each of the observers, in their order:
 //
 //	idempotent.WithObserver(observe.All(observe.EMF(os.Stdout), observe.Slog(nil)))
 //

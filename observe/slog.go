@@ -6,7 +6,6 @@ import (
 	"reflect"
 	"slices"
 	"strconv"
-	"time"
 
 	"github.com/go-idempotent/idempotent/internal/errortype"
 	"github.com/go-idempotent/idempotent/report"
@@ -32,10 +31,8 @@ func (l logged[R]) log(ctx context.Context, logger *slog.Logger, level slog.Leve
 
 // says reports whether anything happened: names of places and what is always written do not count.
 func (l logged[R]) says(r *R) bool {
-	for i := range l.fields {
-		f := &l.fields[i]
-		if v, there := f.in(reflect.ValueOf(r).Elem()); there && !f.always &&
-			v.Kind() != reflect.String && !v.IsZero() {
+	for f, v := range valuesIn(reflect.ValueOf(r).Elem(), l.fields) {
+		if !f.always && v.Kind() != reflect.String && !v.IsZero() {
 			return true
 		}
 	}
@@ -45,10 +42,8 @@ func (l logged[R]) says(r *R) bool {
 // attributes are the fields that say something.
 func attributes(r reflect.Value, fields []tagged) []slog.Attr {
 	attrs := make([]slog.Attr, 0, len(fields))
-	for i := range fields {
-		f := &fields[i]
-		v, there := f.in(r)
-		if !there || f.name == "" || v.IsZero() && !f.always {
+	for f, v := range valuesIn(r, fields) {
+		if f.name == "" || v.IsZero() && !f.always {
 			continue
 		}
 		if f.kind == "type" {
@@ -64,21 +59,17 @@ func valueOf(v reflect.Value) slog.Value {
 	switch value := v.Interface().(type) {
 	case report.Phase:
 		return slog.DurationValue(value.Took)
-	case time.Duration:
-		return slog.DurationValue(value)
 	case []report.NamedKey:
 		keys := make([]slog.Attr, len(value))
 		for i, k := range value {
 			keys[i] = slog.String(k.Name, k.Key)
 		}
 		return slog.GroupValue(keys...)
-	case []string, error:
-		return slog.AnyValue(value)
 	}
 	switch {
 	case v.Kind() == reflect.String: // also of the types of this module, which a handler should not have to know
 		return slog.StringValue(v.String())
-	case v.Kind() == reflect.Slice:
+	case v.Kind() == reflect.Slice && v.Type().Elem().Kind() == reflect.Struct:
 		return groups(v)
 	case v.Kind() == reflect.Pointer:
 		return slog.GroupValue(attributes(v.Elem(), taggedOf(v.Type().Elem(), "log"))...)
@@ -93,13 +84,30 @@ func groups(all reflect.Value) slog.Value {
 	attrs := make([]slog.Attr, all.Len())
 	for i := range attrs {
 		element, name := all.Index(i), strconv.Itoa(i+1)
-		for j := range fields {
-			if fields[j].kind == "key" {
-				v, _ := fields[j].in(element)
+		for f, v := range valuesIn(element, fields) {
+			if f.kind == "key" {
 				name = v.String()
 			}
 		}
 		attrs[i] = slog.Attr{Key: name, Value: slog.GroupValue(attributes(element, fields)...)}
 	}
 	return slog.GroupValue(attrs...)
+}
+
+func levelOfRecord(p *report.BatchProblem) slog.Level {
+	switch {
+	case p.FunctionErr != nil, p.Outcome == report.RecordPanicked, p.Outcome == report.RecordPoison && p.Again:
+		return slog.LevelError
+	case p.Outcome == report.RecordInProgress:
+		return slog.LevelInfo
+	default:
+		return slog.LevelWarn
+	}
+}
+
+func errorIf(is bool, otherwise slog.Level) slog.Level {
+	if is {
+		return slog.LevelError
+	}
+	return otherwise
 }

@@ -1,7 +1,9 @@
 package observe
 
 import (
+	"iter"
 	"reflect"
+	"slices"
 	"strings"
 	"time"
 
@@ -40,7 +42,7 @@ func members() []string {
 
 // tagged is a field of a report that is written, as its tag says.
 type tagged struct {
-	index []int // for reflect.Value.FieldByIndexErr: it may lie behind a pointer
+	index []int // of more than one number behind a pointer
 	name  string
 	unit  string
 	// kind is "dimension" or "property", empty for a metric, and "key" or "type" in a log.
@@ -49,30 +51,23 @@ type tagged struct {
 	always bool
 }
 
-// taggedOf returns the fields that have a tag with this key, those of embedded structs included. A
-// field that is a pointer to a struct stands for the fields of that, in metrics; in a log it is a
-// group.
+// taggedOf returns the fields that have a tag with this key. A pointer stands for the fields of its
+// struct, in metrics; in a log it is a group.
 func taggedOf(t reflect.Type, key string) (all []tagged) {
-	for i := range t.NumField() {
-		field := t.Field(i)
-		text, has := field.Tag.Lookup(key)
-		inner := field.Type
-		if inner.Kind() == reflect.Pointer {
-			inner = inner.Elem()
-		}
-		if key == "emf" && !has && inner.Kind() == reflect.Struct && inner != reflect.TypeFor[time.Time]() ||
-			field.Anonymous {
-			for _, f := range taggedOf(inner, key) {
-				f.index = append([]int{i}, f.index...)
+	for field := range t.Fields() {
+		if key == "emf" && field.Type.Kind() == reflect.Pointer {
+			for _, f := range taggedOf(field.Type.Elem(), key) {
+				f.index = slices.Concat(field.Index, f.index)
 				all = append(all, f)
 			}
 			continue
 		}
+		text, has := field.Tag.Lookup(key)
 		if !has {
 			continue
 		}
 		parts := strings.Split(text, ",")
-		f := tagged{index: []int{i}, name: parts[0], unit: count}
+		f := tagged{index: field.Index, name: parts[0], unit: count}
 		for _, word := range parts[1:] {
 			switch word {
 			case "always":
@@ -88,10 +83,15 @@ func taggedOf(t reflect.Type, key string) (all []tagged) {
 	return all
 }
 
-// in returns the field of a report, and false if it lies behind a nil pointer.
-func (f *tagged) in(r reflect.Value) (reflect.Value, bool) {
-	v, err := r.FieldByIndexErr(f.index)
-	return v, err == nil
+// valuesIn yields the fields with their values in a report, without those behind a nil pointer.
+func valuesIn(r reflect.Value, fields []tagged) iter.Seq2[*tagged, reflect.Value] {
+	return func(yield func(*tagged, reflect.Value) bool) {
+		for i := range fields {
+			if v, err := r.FieldByIndexErr(fields[i].index); err == nil && !yield(&fields[i], v) {
+				return
+			}
+		}
+	}
 }
 
 // number is the value of a metric: a count is what was counted, or 1 if something is so.
@@ -101,8 +101,9 @@ func (f *tagged) number(v reflect.Value) float64 {
 		return float64(v.Int())
 	case reflect.Int64:
 		return inUnit(time.Duration(v.Int()), f.unit)
-	case reflect.Struct: // a phase
-		return f.number(v.FieldByName("Took"))
+	case reflect.Struct:
+		phase, _ := reflect.TypeAssert[report.Phase](v)
+		return inUnit(phase.Took, f.unit)
 	default:
 		if v.IsZero() {
 			return 0
