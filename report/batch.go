@@ -2,10 +2,8 @@ package report
 
 import "time"
 
-// Batch is what one invocation did with a batch of records, of a queue or a stream. Its zeros mean
-// that nothing of that kind happened.
+// Batch is what one invocation did with a batch of records, of a queue or a stream.
 type Batch struct {
-	// Operation is the name of the wrapped handler.
 	Operation string `emf:"Operation,dimension" log:"operation"`
 	// Source is where the records came from: "sqs", "kinesis", "dynamodb" or "kafka".
 	Source string `emf:"source,property" log:"source"`
@@ -22,14 +20,12 @@ type Batch struct {
 	// Again is how many records Lambda was told to hand over again. A stream hands over those
 	// behind the first of them, too.
 	Again int `emf:"BatchRecordAgain" log:"again"`
-	// FunctionsFailed is for how many records a function of the configuration failed, which got the
-	// record.
+	// FunctionsFailed is for how many records a function of the configuration failed.
 	FunctionsFailed int `emf:"BatchFunctionFailed" log:"functions_failed"`
 	// Problems are the records that have not succeeded, without those that were not begun: at most
 	// 100, in the order of the event.
 	Problems []BatchProblem
-	// Took is how long the invocation took.
-	Took time.Duration `log:"took,always"`
+	Took     time.Duration `log:"took,always"`
 	// Err is why nothing was begun. Then the whole batch comes again.
 	Err error `emf:"BatchFailed" log:"error"`
 }
@@ -39,20 +35,13 @@ type BatchOutcome string
 
 // The outcomes of records.
 const (
-	// RecordSucceeded: the handler returned a result, or an earlier one was replayed.
-	RecordSucceeded BatchOutcome = "succeeded"
-	// RecordTerminal: the failure is final.
-	RecordTerminal BatchOutcome = "terminal"
-	// RecordPoison: no repetition of the handler can help.
-	RecordPoison BatchOutcome = "poison"
-	// RecordInProgress: another invocation executes it.
-	RecordInProgress BatchOutcome = "in progress"
-	// RecordFailed: the handler returned another error.
-	RecordFailed BatchOutcome = "failed"
-	// RecordPanicked: the handler panicked, or ended its goroutine.
-	RecordPanicked BatchOutcome = "panicked"
-	// RecordNotBegun: there was no time left, or a record before it in its group has failed.
-	RecordNotBegun BatchOutcome = "not begun"
+	RecordSucceeded  BatchOutcome = "succeeded"   // the handler returned, or was replayed
+	RecordTerminal   BatchOutcome = "terminal"    // the failure is final
+	RecordPoison     BatchOutcome = "poison"      // no repetition of the handler can help
+	RecordInProgress BatchOutcome = "in progress" // another invocation executes it
+	RecordFailed     BatchOutcome = "failed"      // the handler returned another error
+	RecordPanicked   BatchOutcome = "panicked"    // the handler panicked, or ended its goroutine
+	RecordNotBegun   BatchOutcome = "not begun"   // no time, or a failure before it in its group
 )
 
 // BatchProblem is a record that has not succeeded.
@@ -64,12 +53,11 @@ type BatchProblem struct {
 	// Receives is how often the queue has handed the message over, this time included. It is 0 for
 	// the record of a stream.
 	Receives int `log:"receives"`
-	// Again is true if the record comes again, and false if it is acknowledged.
+	// Again says that the record comes again. Otherwise it is acknowledged.
 	Again bool `log:"again,always"`
 	// Err is why it has not succeeded.
 	Err error `log:"error,type"`
-	// FunctionErr is what a function of the configuration failed with that got the record, nil if
-	// none did.
+	// FunctionErr is the error of the function of the configuration that got the record.
 	FunctionErr error `log:"function_error"`
 }
 

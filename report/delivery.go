@@ -1,20 +1,22 @@
 // Package report says what happened, in plain structs: a delivery with its steps and commits, a
 // batch, a relay of messages, a reconciliation, and how much waits. Whoever does the work fills a
-// report in and hands it to observers; package observe writes it as metrics and as logs.
+// report in and hands it to observers; package observe writes it as metrics and as logs. A zero
+// says that nothing of its kind happened. Operation is the name of the wrapped handler everywhere,
+// and Took how long the whole took.
 //
 // The tag emf of a field says what package observe writes of it as a metric: a name, perhaps a unit
 // (Count if there is none), and "always" if zeros count, too. "property" and "dimension" stand for
-// fields that are no metrics. The tag log is the name of an attribute of a log. So a new counter is
-// one field.
+// fields that are no metrics; the dimension is the first field. The tag log is the name of an
+// attribute of a log. So a new counter is one field.
 //
 // A report holds no key of a client, no payload and no result. Texts of errors are those of whoever
-// made the error.
+// made the error: the handler, a resolver, a function of the configuration, or this module. They
+// are for logs: the JSON of [Relay] and [Reconciled] has none of them.
 package report
 
 import "time"
 
-// Delivery is what became of one delivery to a wrapped handler. What the handler or a resolver put
-// into its own error is the only text in it that is not of this module.
+// Delivery is what became of one delivery to a wrapped handler.
 type Delivery struct {
 	Operation string  `emf:"Operation,dimension" log:"operation"`
 	Outcome   Outcome `emf:"outcome,property"    log:"outcome"`
@@ -26,25 +28,22 @@ type Delivery struct {
 	// before it had one, or needed none.
 	RecordKey  string     `emf:"recordKey,property"  log:"record"`
 	Settlement Settlement `emf:"settlement,property" log:"settlement"`
-	// Reason says why the record is UNKNOWN. It is empty if the record is not.
+	// Reason says why the record is UNKNOWN.
 	Reason string `emf:"reason,property" log:"reason"`
-	// Attempt is the number of this execution under its record, from 1. It is 0 if nothing was
-	// claimed.
+	// Attempt is the number of this execution under its record, from 1.
 	Attempt int `emf:"attempt,property" log:"attempt"`
-	// Recovered is true if the claim was a takeover after a crash.
+	// Recovered says that the claim was a takeover after a crash.
 	Recovered bool `log:"recovered"`
 	// Trigger is what the handler takes: "http" for requests of a gateway, "message" for messages
 	// of a queue or records of a stream, one at a time, or "call" for events of the caller's own.
 	Trigger string
 	// Trace is the trace context of another execution, as the header traceparent of W3C Trace
 	// Context has it: of the one whose answer was replayed, of the one that died or was released
-	// before this one, or of the one that was waited for or runs. It is empty if there was none, or
-	// if nobody traced it.
+	// before this one, or of the one that was waited for or runs. It is empty if nobody traced it.
 	Trace string
-	// Created is when the answer that was replayed was stored. It is the zero time if nothing was
-	// replayed, or if nobody said.
+	// Created is when the answer that was replayed was stored, zero if nobody said.
 	Created time.Time
-	// Start is when the delivery began, and Took how long it took.
+	// Start is when the delivery began.
 	Start time.Time
 	Took  time.Duration
 	// Claim, Wait, Handle and Settle are the phases. Wait is the wait for a running execution; it
@@ -66,27 +65,26 @@ type Delivery struct {
 	// which ended with a stored result, did not ask for: code that was renamed or removed since.
 	// They are in ascending order.
 	OrphanSteps []string `log:"orphan_steps"`
-	// Commits are those that the handler tried, in their order. The last one may have completed the
-	// record.
+	// Commits are those that the handler tried, in their order.
 	Commits []Commit `log:"commits"`
-	// OtherAnswer is true if the handler had committed its answer, and then did something else than
+	// OtherAnswer says that the handler had committed its answer, and then did something else than
 	// return it.
 	OtherAnswer bool
-	// LeaseLost is true if the execution lost its lease.
+	// LeaseLost says that the execution lost its lease.
 	LeaseLost bool
-	// Err is the error that the delivery ended with, nil if it ended well. It is the handler's own
-	// error with its marks, also if the handler returned a response beside it, or an error of this
-	// module. If a resolver or an encoder failed, its error is joined to it.
+	// Err is the error that the delivery ended with. It is the handler's own error with its marks,
+	// also if the handler returned a response beside it, or an error of this module. If a resolver
+	// or an encoder failed, its error is joined to it.
 	Err error `log:"error"`
 	// StoreErr is the last failure of the store that did not decide the answer: a claim that could
-	// not be undone, a renewal, a completion or a release that failed. It is nil if there was none.
+	// not be undone, a renewal, a completion or a release that failed.
 	StoreErr error `log:"store_error"`
-	// Throttle says what of the table lacked capacity: "hot key", "table" or "account". It is empty
-	// if nothing did, and where DynamoDB did not say.
+	// Throttle says what lacked capacity: "hot key", "table" or "account". It is empty also where
+	// DynamoDB did not say.
 	Throttle string `emf:"throttle,property" log:"throttle"`
 }
 
-// Phase is a part of a delivery. The zero Phase did not happen.
+// Phase is a part of a delivery.
 type Phase struct {
 	Start time.Time
 	Took  time.Duration
@@ -116,8 +114,8 @@ const (
 	MissingTenant Outcome = "missing tenant"
 	// InProgress: another execution holds the key.
 	InProgress Outcome = "in progress"
-	// Superseded: the handler, or the resolver, ran, but lost its lease, and another execution of
-	// the request holds the key.
+	// Superseded: the handler, or the resolver, lost its lease, and another execution of the
+	// request holds the key.
 	Superseded Outcome = "superseded"
 	// UnknownOutcome: nobody knows whether an earlier execution had its effect.
 	UnknownOutcome Outcome = "unknown outcome"
@@ -128,8 +126,8 @@ const (
 	WrappedTwice Outcome = "wrapped twice"
 	// StoreUnavailable: the store could not answer, and the handler did not run.
 	StoreUnavailable Outcome = "store unavailable"
-	// CommitFailed: the handler ran, its commit failed, and it returned an answer all the same, of
-	// which nothing is stored; or it is an HTTP handler and returned that error.
+	// CommitFailed: the handler's commit failed, and it returned an answer all the same, of which
+	// nothing is stored; or it is an HTTP handler and returned that error.
 	CommitFailed Outcome = "commit failed"
 	// Refused: the request could not be prepared, because a function of the configuration failed,
 	// or because the payload is no event of the handler.
@@ -140,7 +138,7 @@ const (
 	// Unprotected: the handler ran without protection, because the request needs no key and carries
 	// none, or because its method or route is never protected.
 	Unprotected Outcome = "unprotected"
-	// Disabled: the handler ran without protection, because the protection is turned off.
+	// Disabled: the same, because the protection is turned off.
 	Disabled Outcome = "disabled"
 )
 
@@ -156,11 +154,9 @@ const (
 	// Unknown: this delivery has made the record UNKNOWN. Its own execution ended so, or it found a
 	// crashed one that must not be executed again.
 	Unknown Settlement = "unknown"
-	// StillUnknown: a resolver was asked about an UNKNOWN record, and could not settle it. The
-	// record is as it was before.
+	// StillUnknown: a resolver could not settle an UNKNOWN record, which is as it was before.
 	StillUnknown Settlement = "still unknown"
-	// Elsewhere: the execution lost its lease, and another delivery owns the record now, or can
-	// take it over.
+	// Elsewhere: the lease was lost, and another delivery owns the record now, or can take it over.
 	Elsewhere Settlement = "elsewhere"
 	// NotSettled: the store did not answer; the record stays in progress until its lease ends.
 	NotSettled Settlement = "failed"

@@ -2,10 +2,8 @@ package report
 
 import "time"
 
-// Reconciled is what one run of a reconciliation did. Its zeros mean that nothing of that kind
-// happened. Its JSON has no texts of errors: those are for a log.
+// Reconciled is what one run of a reconciliation did.
 type Reconciled struct {
-	// Operation is that of the records.
 	Operation string `emf:"Operation,dimension" log:"operation"`
 	// Asked counts the records that the resolver was asked about, or that were handed over because
 	// they were given up.
@@ -16,8 +14,8 @@ type Reconciled struct {
 	Released  int `emf:"ReconcileReleased"  log:"released"`
 	Scheduled int `emf:"ReconcileScheduled" log:"scheduled"`
 	GivenUp   int `emf:"ReconcileGivenUp"   log:"given_up"`
-	// Failed counts the questions that ended with an error of the resolver, of the function that
-	// takes what was given up, or of the store.
+	// Failed counts the errors of the resolver, of the function that takes what was given up, and
+	// of the store.
 	Failed int `emf:"ReconcileFailed" log:"failed"`
 	// Elsewhere counts the records whose claim was lost while the resolver was asked.
 	Elsewhere int `emf:"ReconcileElsewhere" log:"elsewhere"`
@@ -27,15 +25,14 @@ type Reconciled struct {
 	Closed int `log:"closed"`
 	// Unreadable counts the records that cannot be understood.
 	Unreadable int `emf:"ReconcileUnreadable" log:"unreadable"`
-	// NotEnded counts the resolvers that still ran when there was no time left. NotBegun is true if
-	// there may be more records that are due, for which no time was left.
+	// NotEnded counts the resolvers that still ran when there was no time left. NotBegun says that
+	// there may be more records that are due.
 	NotEnded int  `emf:"ReconcileNotEnded" log:"not_ended"`
 	NotBegun bool `emf:"ReconcileNotBegun" log:"not_begun"`
 	// Problems are what went wrong with single records, a hundred at most.
 	Problems []ReconcileProblem
-	// Err is the error of the run, if it failed.
-	Err error `emf:"ReconcileRunFailed" json:"-" log:"error"`
-	// Took is how long the run took.
+	// Err is why the run failed.
+	Err  error         `emf:"ReconcileRunFailed" json:"-" log:"error"`
 	Took time.Duration `log:"took,always"`
 }
 
@@ -46,7 +43,7 @@ type ReconcileProblem struct {
 	Outcome ReconcileOutcome `log:"outcome,always"`
 	// Tries is how often was asked without an answer.
 	Tries int `log:"tries"`
-	// Err is why. Its text is that of the resolver, or of the store.
+	// Err is why.
 	Err error `json:"-" log:"error,type"`
 }
 
@@ -63,16 +60,15 @@ const (
 	ReconcileReleased ReconcileOutcome = "released"
 	// ReconcileScheduled: nobody can tell yet. The record is as it was, and is due again later.
 	ReconcileScheduled ReconcileOutcome = "scheduled"
-	// ReconcileGivenUp: nobody could tell, as often as was asked. A person has to settle the
-	// record.
+	// ReconcileGivenUp: nobody could tell, as often as was asked. A person settles the record.
 	ReconcileGivenUp ReconcileOutcome = "given up"
 	// ReconcileBusy: an execution holds the record, or another reconciliation. Nobody was asked.
 	ReconcileBusy ReconcileOutcome = "busy"
 	// ReconcileClosed: there is nothing to ask about: the record is gone, or completed, or the next
 	// request executes anyway, or it is not due. Nobody was asked.
 	ReconcileClosed ReconcileOutcome = "closed"
-	// ReconcileElsewhere: the resolver was asked, but its lease was lost meanwhile, and somebody
-	// else has the record or has settled it. Its answer does not count.
+	// ReconcileElsewhere: the lease was lost while the resolver was asked, and somebody else has
+	// the record or has settled it. The answer does not count.
 	ReconcileElsewhere ReconcileOutcome = "elsewhere"
 )
 
@@ -81,13 +77,11 @@ const (
 // lists the records can. They are those that are UNKNOWN, and those that stopped between two steps
 // and that nobody has retried.
 type Attention struct {
-	// Operation is the name of the wrapped handler.
 	Operation string `emf:"Operation,dimension" log:"operation"`
 	// Open is how many records wait.
 	Open int `emf:"OpenAttention,always" log:"open,always"`
 	// Oldest is for how long the one has waited that has waited longest, 0 if none waits.
 	Oldest time.Duration `emf:"OldestAttention,Seconds,always" log:"oldest"`
-	// GivenUp is how many of them no reconciliation asks about any more. A person has to settle
-	// these.
+	// GivenUp is how many of them no reconciliation asks about any more.
 	GivenUp int `emf:"GivenUpAttention,always" log:"given_up"`
 }

@@ -2,9 +2,7 @@ package report
 
 import "time"
 
-// Relay is what one invocation of the relay of an outbox did. Its zeros mean that nothing of that
-// kind happened. Its JSON, which Lambda makes of what a drain returns, has no errors in it: their
-// texts are for a log.
+// Relay is what one invocation of the relay of an outbox did. A drain returns it to Lambda.
 type Relay struct {
 	// Table is the name of the table. Source is where the messages came from: "stream" or "drain".
 	Table  string `emf:"Outbox,dimension" log:"outbox"`
@@ -20,8 +18,8 @@ type Relay struct {
 	PutOff int `emf:"MessagePutOff" log:"put_off"`
 	// GivenUp counts messages that nobody delivers any more before somebody has looked at them.
 	GivenUp int `emf:"MessageGivenUp" log:"given_up"`
-	// Unmarked counts messages that were delivered, but could not be marked as done: they may be
-	// delivered again.
+	// Unmarked counts messages that were delivered, could not be marked as done, and may come
+	// again.
 	Unmarked int `emf:"MessageUnmarked" log:"unmarked"`
 	// Uncounted counts messages whose try could not be written, whether it was one that failed or
 	// one that was not begun.
@@ -33,7 +31,7 @@ type Relay struct {
 	// are none.
 	Skipped int `log:"skipped"`
 	Foreign int `emf:"MessageForeign" log:"foreign"`
-	// Err is the error of the invocation, if it failed.
+	// Err is why the invocation failed.
 	Err error `emf:"RelayFailed" json:"-" log:"error"`
 	// Slowest is how long the one took that took longest from its commit to its delivery, by the
 	// clocks of two functions.
@@ -66,6 +64,6 @@ type RelayProblem struct {
 	Outcome string `log:"outcome"`
 	// Tries is how many deliveries were tried, as far as that is known.
 	Tries int `log:"tries,always"`
-	// Err is why. Its text is that of whoever delivers, or of DynamoDB's client.
+	// Err is why: an error of whoever delivers, or of DynamoDB's client.
 	Err error `json:"-" log:"error,type"`
 }
