@@ -3,7 +3,6 @@ package store
 import (
 	"context"
 	"errors"
-	"fmt"
 	"strconv"
 	"strings"
 )
@@ -11,26 +10,24 @@ import (
 // Committer is implemented by stores that complete a record and apply writes of the handler's own
 // in one transaction: both happen, or neither does.
 type Committer interface {
-	// Commit replaces the held record by next and applies the writes, if the held record is the one
-	// that was seen, as [Store.Swap] compares, and if the conditions of all writes hold. next is
-	// completed. It returns
+	// Commit replaces the held record by next, which is completed, and applies the writes, if the
+	// held record is the one that was seen, as [Store.Swap] compares, and if the conditions of all
+	// writes hold. It returns
 	//
 	//   - true, if both have happened, in this call or in an earlier one with the same token that
 	//     was not answered
 	//   - false and the held record, zero if there is none, if that is not the one that was seen:
 	//     then nothing has happened. It comes before everything that the writes have to say
-	//   - an error that wraps [ErrWritesRefused], if the condition of a write does not hold. It is
-	//     in an [*Error], whose NotApplied is false if an earlier attempt of the call was not
-	//     answered: that one may still come, when the condition holds
-	//   - an error that wraps [ErrNoCommit], if the store cannot do this at all, or not with these
-	//     writes: then nothing was sent
-	//   - every other error as Swap does. A conflict with another writer, and a store that lacks
-	//     capacity, may pass
+	//   - an [*Error] that wraps [ErrWritesRefused], if the condition of a write does not hold. Its
+	//     NotApplied is false if an earlier attempt of the call was not answered: that one may come
+	//     yet, when the condition holds
+	//   - an [*Error] that wraps [ErrNoCommit], if the store cannot do this at all, or not with
+	//     these writes: then nothing was sent
+	//   - every other error as Swap does
 	//
-	// The token names the call: whoever repeats one, because it was not answered, or because it
-	// failed in a way that may pass, passes the same arguments and the same token. It has at most
-	// 36 characters. A store SHOULD recognise by it a call that it has applied. It MUST NOT rely on
-	// it alone: the seal of the record that refuses tells, too.
+	// The token names the call: whoever repeats a call passes the same arguments and the same
+	// token, of at most 36 characters. A store SHOULD recognise by it a call that it has applied.
+	// It MUST NOT rely on it alone: the seal of the record that refuses tells, too.
 	Commit(ctx context.Context, seen, next Record, writes Writes, token string) (held Record, committed bool, err error)
 
 	// Apply applies the writes alone, in a transaction of their own. Errors are those of Commit.
@@ -56,15 +53,12 @@ func CommitterOf(s Store) (Committer, error) {
 	if c, ok := s.(Committer); ok {
 		return c, nil
 	}
-	return nil, &Error{
-		Op: "commit", Kind: FailureRejected, NotApplied: true,
-		Err: fmt.Errorf("%w: it is a %T", ErrNoCommit, s),
-	}
+	return nil, lacks(s, ErrNoCommit, "commit")
 }
 
 // CommitSeal returns the seal of a record that was completed together with writes: that of [Seal],
-// a dot, and which commit of its execution it is, counted from 1. So a commit is told from every
-// other one of the same owner, also where their answers are the same.
+// a dot, and which commit of its execution it is, from 1. So it differs from that of every other
+// commit of the owner, also where their answers are the same.
 func CommitSeal(owner string, result []byte, commit int) string {
 	return Seal(owner, result) + "." + strconv.Itoa(commit)
 }

@@ -9,27 +9,17 @@ import (
 // Failure tells the failures of a store apart.
 type Failure string
 
-// The kinds of failure. The core retries those that may pass within its budget; the others end a
-// call at once.
+// The kinds of failure. The core repeats a call that failed with one of the first four, within its
+// budget; the others end a call at once.
 const (
-	// FailureThrottled: the store refused the call for lack of capacity. May pass.
-	FailureThrottled Failure = "throttled"
-	// FailureConflict: another writer of the same item was at work (a transaction, a replica). May
-	// pass.
-	FailureConflict Failure = "conflict"
-	// FailureTimeout: no answer came in time. May pass.
-	FailureTimeout Failure = "timeout"
-	// FailureUnavailable: the network or the service failed. May pass.
-	FailureUnavailable Failure = "unavailable"
-	// FailureAccessDenied: the caller lacks the permission, or its credentials cannot be used.
-	FailureAccessDenied Failure = "access denied"
-	// FailureMissingTable: the table does not exist in this account and Region.
-	FailureMissingTable Failure = "missing table"
-	// FailureTooLarge: the record is larger than the store can hold.
-	FailureTooLarge Failure = "too large"
-	// FailureRejected: the store refused the call as invalid, for example because the table's key
-	// is another one.
-	FailureRejected Failure = "rejected"
+	FailureThrottled    Failure = "throttled"     // the store lacked capacity
+	FailureConflict     Failure = "conflict"      // a transaction or a replica wrote the same item
+	FailureTimeout      Failure = "timeout"       // no answer came in time
+	FailureUnavailable  Failure = "unavailable"   // the network or the service failed
+	FailureAccessDenied Failure = "access denied" // no permission, or unusable credentials
+	FailureMissingTable Failure = "missing table" // not in this account and Region
+	FailureTooLarge     Failure = "too large"     // the store cannot hold a record of this size
+	FailureRejected     Failure = "rejected"      // an invalid call, say for a table with another key
 )
 
 // Throttle is what lacked capacity where a call was throttled.
@@ -69,8 +59,7 @@ type Error struct {
 	Op string
 	// Kind tells why it failed.
 	Kind Failure
-	// Throttle says what lacked capacity. It is empty unless Kind is FailureThrottled, and where
-	// the store does not say.
+	// Throttle is empty unless Kind is FailureThrottled, and where the store does not say.
 	Throttle Throttle
 	// NotApplied is true only if it is certain that no attempt of the write was or will be applied.
 	NotApplied bool
@@ -86,8 +75,12 @@ func (e *Error) Error() string {
 	return fmt.Sprintf("store: %s: %s: %v", e.Op, kind, e.Err)
 }
 
-// Unwrap returns the cause.
 func (e *Error) Unwrap() error { return e.Err }
+
+// lacks is the error of a store that cannot do something at all.
+func lacks(s Store, what error, op string) error {
+	return &Error{Op: op, Kind: FailureRejected, NotApplied: true, Err: fmt.Errorf("%w: it is a %T", what, s)}
+}
 
 // UnreadableError is how a [Store] reports that a record is there but cannot be understood.
 type UnreadableError struct {
@@ -101,11 +94,9 @@ func (e *UnreadableError) Error() string {
 	return "store: the idempotency record cannot be read: " + e.Reason
 }
 
-// Unwrap returns the cause.
 func (e *UnreadableError) Unwrap() error { return e.Err }
 
-// ConfigError reports everything that is wrong with a configuration: of a handler, of an observer,
-// of a store or of its table.
+// ConfigError reports everything that is wrong with a configuration, of a store or of what uses it.
 type ConfigError struct {
 	// Problems are complete sentences without a full stop, each naming the option or field and the
 	// bad value.

@@ -3,7 +3,6 @@ package store
 import (
 	"context"
 	"errors"
-	"fmt"
 	"hash/fnv"
 	"iter"
 	"slices"
@@ -15,14 +14,12 @@ import (
 // delivery lists.
 type Lister interface {
 	// List yields the records that the query names, in no order. It reads page by page, as far as
-	// the caller goes on, and waits between two pages as the query says. A listing is no snapshot:
-	// a record that is written meanwhile may be missing, and one that is yielded may have changed;
-	// [Store.Get] reads what counts.
+	// the caller goes on. It is no snapshot: a record that is written meanwhile may be missing, and
+	// one that is yielded may have changed, or have expired; [Store.Get] reads what counts.
 	//
 	// A record of a listing has what finds it: Key, Status, Reason, Attempt, Attention and
 	// AttentionAt; without the index also Expiry, Owner, Lease, CreatedAt, CompletedAt, SettledBy
-	// and SettledAt. It never has a result. Parts of results are not listed. An expired record may
-	// be. An attention is no verdict: who finds a record by the index reads it before it is judged.
+	// and SettledAt. It never has a result.
 	//
 	// An error ends the listing. The exception is an [*UnreadableError], which stands for one
 	// record, has its key in the record beside it, and ends nothing. A query that the store cannot
@@ -35,33 +32,29 @@ type Lister interface {
 }
 
 var (
-	// ErrNoListing is what the error of a [Lister] wraps that stands before a store which cannot
-	// list.
+	// ErrNoListing is in the error of a [Lister] that stands before a store which cannot list.
 	ErrNoListing = errors.New("this store cannot list its records")
-	// ErrNoIndex is what the error of a [Lister] wraps that was asked to use an index which it does
-	// not have.
+	// ErrNoIndex is in the error of a [Lister] that lacks the index which it was asked to use.
 	ErrNoIndex = errors.New("there is no index of the records with attention")
 )
 
-// Query names records. Its zero value names all.
+// Query names records: those that meet each field which is not zero. Its zero value names all.
 type Query struct {
 	_ struct{} // literals name their fields: more may come
 
-	// Statuses are those that are wanted; none means all.
+	// Statuses are those that are wanted.
 	Statuses []Status
-	// Operation restricts a listing to the records of one operation, see [Record.Operation]; empty
-	// means all.
+	// Operation is that of the records, see [Record.Operation].
 	Operation string
-	// Attention restricts a listing to records with attention.
+	// Attention asks for records with attention.
 	Attention bool
-	// AttentionBefore restricts a listing to records with attention whose AttentionAt is this
-	// instant or an earlier one; zero does not.
+	// AttentionBefore asks for records with attention whose AttentionAt is this instant or an
+	// earlier one.
 	AttentionBefore time.Time
 	// NotGivenUp leaves out the records that are given up, see [Record.GivenUp].
 	NotGivenUp bool
-	// CreatedBefore restricts a listing to records that were created at this instant or earlier;
-	// zero does not. A record that does not say when it was created is yielded. The index does not
-	// know it.
+	// CreatedBefore asks for records that were created at this instant or earlier, or do not say
+	// when. The index does not know it.
 	CreatedBefore time.Time
 
 	// Index has the store read its index of the records with attention, which a query needs that
@@ -70,11 +63,9 @@ type Query struct {
 	// PageSize is how many records one page reads at most; 0 leaves it to the store.
 	PageSize int
 	// Rate is how many read units per second are used on average, 0 for no limit. A page is never
-	// cut: a store that bills by the size of what it reads takes 128 units for a page of its own
-	// size.
+	// cut: a store that bills by size takes 128 units for a page of its own size.
 	Rate float64
-	// Page, unless nil, is called with what was read of each page, before the records of that page
-	// are yielded.
+	// Page, unless nil, is called with what was read of each page, before its records are yielded.
 	Page func(Page)
 }
 
@@ -88,12 +79,11 @@ type Page struct {
 
 // Cost is what a listing reads.
 type Cost struct {
-	// Indexed is true if the store has the index and the query uses it.
+	// Indexed says that the store has the index and the query uses it.
 	Indexed bool
 	// Records and Bytes are how much is read, which may be more than the query names.
 	Records, Bytes int64
-	// Units are the read units that this takes, and Pages the calls; both 0 for a store that has no
-	// such thing.
+	// Units are as in [Page], and Pages the calls.
 	Units float64
 	Pages int64
 	// Exact is false for an estimate, which may be hours old.
@@ -126,7 +116,7 @@ func (q Query) Names(r Record) bool {
 }
 
 // ListerOf returns the store as a Lister. If it is none, each listing is an error that wraps
-// [ErrNoListing]. Stores that stand before another one forward to it.
+// [ErrNoListing].
 func ListerOf(s Store) Lister {
 	if l, ok := s.(Lister); ok {
 		return l
@@ -138,16 +128,11 @@ func ListerOf(s Store) Lister {
 type noLister struct{ store Store }
 
 func (n noLister) List(context.Context, Query) iter.Seq2[Record, error] {
-	return func(yield func(Record, error) bool) { yield(Record{}, n.err("list")) }
+	return func(yield func(Record, error) bool) { yield(Record{}, lacks(n.store, ErrNoListing, "list")) }
 }
 
-func (n noLister) ListCost(context.Context, Query) (Cost, error) { return Cost{}, n.err("list cost") }
-
-func (n noLister) err(op string) error {
-	return &Error{
-		Op: op, Kind: FailureRejected, NotApplied: true,
-		Err: fmt.Errorf("%w: it is a %T", ErrNoListing, n.store),
-	}
+func (n noLister) ListCost(context.Context, Query) (Cost, error) {
+	return Cost{}, lacks(n.store, ErrNoListing, "list cost")
 }
 
 // ReleasedWait is after how long a record that was released with steps is overdue, see
@@ -159,7 +144,7 @@ const ReleasedWait = time.Hour
 const attentionShards = 10
 
 // AttentionOf returns the attention of a record with this key that somebody has to settle: the
-// operation, #, and a shard. It depends on the key alone.
+// operation, #, and a shard.
 func AttentionOf(key string) string {
 	h := fnv.New32a()
 	_, _ = h.Write([]byte(key)) // never fails
@@ -167,7 +152,7 @@ func AttentionOf(key string) string {
 }
 
 // GivenUpOf returns the attention of a record with this key that is given up: a reconciliation has
-// asked about it without an answer so often that it does so no more. A person has to settle it.
+// asked about it so often without an answer that a person has to settle it.
 func GivenUpOf(key string) string { return Record{Key: key}.Operation() + givenUp }
 
 const givenUp = "#given-up"

@@ -11,17 +11,41 @@ import (
 // Status is the state of a [Record], as stored.
 type Status string
 
-// The states of a record. The first two are those of AWS Powertools; the third is native to this
-// module.
+// The states of a record. The first two are those of AWS Powertools.
 const (
-	// StatusInProgress is the state of a claimed record: an execution runs, or did until its
-	// process died.
+	// StatusInProgress: the record is claimed. An execution runs, or did until its process died.
 	StatusInProgress Status = "INPROGRESS"
-	// StatusCompleted is the state of a record that holds a result to replay.
+	// StatusCompleted: the record holds a result to replay.
 	StatusCompleted Status = "COMPLETED"
-	// StatusUnknown is the state of a record whose execution may have had its effect but left no
-	// result. It is never executed again by a client's retry; a resolver or an operator settles it.
+	// StatusUnknown: the execution may have had its effect but left no result. No retry of a client
+	// executes it again; a resolver or an operator settles it.
 	StatusUnknown Status = "UNKNOWN"
+)
+
+// The reasons that records carry, see [Record.Reason]. They are stored: never change one.
+const (
+	// ReasonTerminal is the reason of a completed record that holds a stored error. An UNKNOWN
+	// record has it if that error could not be stored.
+	ReasonTerminal = "terminal"
+	// ReasonReleased is the reason of a record in progress that was released and not deleted. It
+	// counts as one whose lease has ended, whatever its lease says, and is taken over whatever the
+	// effects are, because that is no crash.
+	ReasonReleased = "released"
+	// ReasonAsked is the reason of a released record that a reconciliation asks about: its lease
+	// protects it. Once that has ended, the record counts as released again.
+	ReasonAsked = "asked"
+
+	ReasonUncertain  = "uncertain"   // the handler marked its error as uncertain
+	ReasonResultLost = "result-lost" // the handler returned, but its result could not be stored
+
+	// The policy refuses crashed executions, and
+	ReasonPanic       = "panic"       // the handler panicked or called runtime.Goexit
+	ReasonInterrupted = "interrupted" // its context ended before there was a result to store
+	ReasonCrashed     = "crashed"     // its lease ended, and nobody said how
+
+	// The policy refuses failed executions, and
+	ReasonError     = "error"      // the handler failed
+	ReasonNotStored = "not-stored" // its result is not to be stored
 )
 
 // Layout is the form in which a record keeps its result, for others who read the same table.
@@ -43,32 +67,29 @@ const (
 
 // Record is what a [Store] keeps for one key. It is a plain value. Its Result belongs to the caller
 // of the store: the one that a call returns, and, once the call has returned, the one that it was
-// handed. The caller may change it, so a store keeps copies.
+// handed. The caller may change it, so a store keeps copies. Nobody changes maps and lists.
 //
-// Times are exact to what a store keeps: Lease to the millisecond, Expiry to the second. The
-// protocol rounds both up before it hands a record to a store.
+// Times are exact to the millisecond, and Expiry to the second: the protocol rounds Lease and
+// Expiry up before it hands a record to a store. A zero field says that there is none, or that
+// nobody knows.
 type Record struct {
 	// Key is the record key, "<operation>#<hash of scope and key>": printable ASCII without spaces.
 	// A handler that shares records with AWS Powertools has their keys, "<prefix>#<digest>", whose
 	// prefix may be any text.
-	Key string
-	// Status tells the states apart.
+	Key    string
 	Status Status
 	// Owner is the random token of the claim that wrote the record last; empty in a record written
-	// by AWS Powertools. Stores keep it verbatim.
+	// by AWS Powertools.
 	Owner string
-	// Lease is the instant until which an in-progress record is protected from a takeover. The zero
-	// time means that the record carries none.
+	// Lease is the instant until which an in-progress record is protected from a takeover.
 	Lease time.Time
 	// Expiry is the instant until which a record counts. From then on it is as good as gone,
 	// whatever its status, unless it is in progress and its Lease lives; and a store may drop it.
 	Expiry time.Time
-	// Fingerprint is the digest of the request that the key stands for, with its algorithm version;
-	// empty for none.
+	// Fingerprint is the digest of the request that the key stands for, with its algorithm version.
 	Fingerprint string
-	// Result is the JSON text of the result of a completed record; nil when there is none or when
-	// Parts is set. Of a record that AWS Powertools wrote it is the text that it kept, which need
-	// not be JSON.
+	// Result is the JSON text of the result of a completed record; nil when Parts is set. Of a
+	// record that AWS Powertools wrote it is the text that it kept, which need not be JSON.
 	Result []byte
 	// Layout is the form in which Result is kept. A record that AWS Powertools wrote as a value of
 	// the store's kind comes with LayoutValue, one that it wrote as text with LayoutNative.
@@ -77,29 +98,26 @@ type Record struct {
 	// store, which must then implement [ResultReader].
 	Parts string
 	// Seal names the claim that completed the record and the digest of its result, see [Seal] and
-	// [CommitSeal]; empty in a record that is not completed, or was completed by AWS Powertools.
+	// [CommitSeal]; empty in a record that AWS Powertools completed.
 	Seal string
 	// Attempt counts the claims of the record, those of a reconciliation included, since it was
-	// last deleted or replaced, the current one included. Zero means unknown.
+	// last deleted or replaced, the current one included.
 	Attempt int
-	// CreatedAt is the instant of the first claim, to the millisecond; the zero time means unknown.
+	// CreatedAt is the instant of the first claim.
 	CreatedAt time.Time
 	// Reason says why a record is UNKNOWN, what kind of result a completed one holds (empty: a
 	// value), or, in a record in progress, that it was released, or why it was UNKNOWN before a
 	// resolver was asked. See [ReasonReleased] and the constants beside it.
 	Reason string
-	// CompletedAt is the instant at which the result was stored, to the millisecond; the zero time
-	// in a record that is not completed, or whose writer did not say.
+	// CompletedAt is the instant at which the result was stored.
 	CompletedAt time.Time
-	// SettledBy, SettledAt and SettledReason say who settled or released the record by hand, when,
-	// to the millisecond, and why. They stay until the record is replaced by a claim; empty if
-	// nobody did.
+	// SettledBy, SettledAt and SettledReason say who settled or released the record by hand, when
+	// and why. They stay until the record is replaced by a claim.
 	SettledBy     string
 	SettledAt     time.Time
 	SettledReason string
 	// Steps are the steps that the execution has written, by name; nil in a completed record. In
-	// the next record of a Swap they are only those that the write changes. Nobody changes the map
-	// after the record was handed to or returned by a store.
+	// the next record of a Swap they are only those that the write changes.
 	Steps map[string]Step
 	// StepWrites counts the writes of steps since the record was last claimed as a new one; 0 in a
 	// completed record. A store counts them; of the next record of a Swap it means nothing.
@@ -111,46 +129,36 @@ type Record struct {
 	// StepNames are names of steps, see Unmarked. They are a set, as Derived is.
 	StepNames []string
 	// Attention marks a record that somebody has to settle, or will have to if its execution dies,
-	// see [AttentionOf] and [GivenUpOf]; empty in every other one. Three kinds of records have it:
+	// see [AttentionOf] and [GivenUpOf]. Status, reason, lease and steps say whether it is so now.
+	// Three kinds of records have it, and AttentionAt is since when they wait, or when they will:
 	//
-	//   - one that is UNKNOWN, also while somebody asks about it
-	//   - one that was released with steps
-	//   - one in progress, from its claim on, of a handler that refuses crashed executions or has a
-	//     resolver
-	//
-	// So it does not say that somebody has to settle the record now: status, reason, lease and
-	// steps do.
-	Attention string
-	// AttentionAt is since when a record with Attention waits, or when it will, to the millisecond.
-	// It is the zero time in every other record.
-	//
-	//   - UNKNOWN: since when; after a question without an answer, when it is asked about again
-	//   - released with steps: when it is overdue
-	//   - in progress: the end of the lease that its claim took. A renewal does not move it
+	//   - UNKNOWN, also while somebody asks about it: since when; after a question without an
+	//     answer, when it is asked about again
+	//   - released with steps: when it is overdue, see [ReleasedWait]
+	//   - in progress, of a handler that refuses crashed executions or has a resolver: the end of
+	//     the lease that its claim took. A renewal does not move it
+	Attention   string
 	AttentionAt time.Time
 	// Tries counts how often a reconciliation has asked about the record without an answer, since
 	// the execution that it is about. It is 0 in a completed record.
 	Tries int
 	// Questions counts those claims of Attempt under which nothing was executed, because a resolver
-	// was asked. The others are executions.
+	// was asked.
 	Questions int
 	// Trace is the trace context of the execution that has or had the record last, as the header
-	// traceparent of W3C Trace Context has it (55 bytes). It is empty if nobody traces. A
-	// reconciliation leaves it.
+	// traceparent of W3C Trace Context has it (55 bytes). A reconciliation leaves it.
 	Trace string
 	// Story tells the last transitions of a record that did not simply complete, in at most 250
-	// bytes: what happened, when, why and by whom. Package operate reads it; a store keeps it
-	// verbatim.
+	// bytes: what happened, when, why and by whom. Package operate reads it.
 	Story string
 	// Derived are the names of the derived keys that the execution handed out, of a record with
 	// Attention, as far as they are known; of one in progress, those that it may hand out. It is a
-	// set: in ascending order, no name twice, none of them empty. Nobody changes it after the
-	// record was handed to or returned by a store.
+	// set: in ascending order, no name twice, none of them empty.
 	Derived []string
 }
 
 // Operation returns the name of the wrapped handler, which the record key begins with; of a key
-// that AWS Powertools made, its prefix. It is empty if the key names none.
+// that AWS Powertools made, its prefix.
 func (r Record) Operation() string { return r.Key[:max(strings.LastIndexByte(r.Key, '#'), 0)] }
 
 // Seal returns the text that a completion by owner with this result stores in [Record.Seal]: the
@@ -169,8 +177,8 @@ func appendSeal(dst []byte, owner string, result []byte) []byte {
 	return base64.RawURLEncoding.AppendEncode(dst, sum[:])
 }
 
-// Sealed reports whether result is the one that the record's seal names. It is false for records
-// that carry no seal.
+// Sealed reports whether result is the one that the record's seal names. It is false without a
+// seal.
 func (r Record) Sealed(result []byte) bool {
 	if r.Seal == "" {
 		return false
@@ -182,16 +190,15 @@ func (r Record) Sealed(result []byte) bool {
 
 // Claimable reports whether a claim may replace the record at the instant now: its expiry has come,
 // whatever its status, and, if it is in progress, no lease lives any more. What has expired is
-// gone, although a store may not have dropped it yet. Every other record is left to the protocol to
-// judge. Stores that cannot express this as a condition of their own call it.
+// gone, although a store may not have dropped it yet. The protocol judges every other record.
+// Stores that cannot express this as a condition of their own call it.
 func (r Record) Claimable(now time.Time) bool {
 	live := r.Status == StatusInProgress && !r.leaseOver(now)
 	return !live && Reached(r.Expiry, now)
 }
 
-// Shortens reports whether next would move back the lease of the owner that holds r. A lease only
-// grows while its owner holds the record: a renewal can be delayed in the network and arrive after
-// a later one. [Store.Swap] refuses such a write.
+// Shortens reports whether next would move back the lease of the owner that holds r, which
+// [Store.Swap] refuses: a renewal can be delayed in the network and arrive after a later one.
 func (r Record) Shortens(next Record) bool {
 	renews := r.Owner != "" && r.Owner == next.Owner && next.Status == StatusInProgress
 	return renews && !next.Lease.IsZero() && next.Lease.Before(r.Lease)
@@ -219,12 +226,12 @@ func (r Record) ProtectedUntil() time.Time {
 	return r.Lease
 }
 
-// Reached reports whether a period that ends at end is over at the instant now. At its end a period
-// is over. It is the one comparison of the module between the clock and an end.
+// Reached reports whether a period that ends at end is over at the instant now: at its end it is.
+// It is the one comparison of the module between the clock and an end.
 func Reached(end, now time.Time) bool { return !now.Before(end) }
 
 // Step is what a record in progress, or an UNKNOWN one, keeps of one step of its execution. It is a
-// plain value. Nobody changes Result after the step was handed to or returned by a store.
+// plain value, and nobody changes its Result.
 type Step struct {
 	// Kind tells what the step holds. In [Record.Steps] of the next record of a Swap, a step
 	// without a kind removes the held one.
@@ -235,8 +242,7 @@ type Step struct {
 	// Result is the JSON text of the result or of the failure; nil in a start mark, or when Parts
 	// is set.
 	Result []byte
-	// Parts is non-empty when the result is kept beside the record, see [Record.Parts].
-	// [Record.OfStep] returns what [ResultReader.ReadResult] takes.
+	// Parts is that of [Record.Parts] for this result, which [Record.OfStep] makes readable.
 	Parts string
 	// Until, of a step that is written, is until when its record can live at most: the parts of its
 	// result have to stay as long. A store does not keep it, and the zero time asks for nothing.
@@ -256,8 +262,8 @@ const (
 	StepFailure StepKind = "failure"
 )
 
-// AnyStepWrites is the StepWrites of a record that is seen by somebody who does not compare it: the
-// owner of the record, or who takes it over.
+// AnyStepWrites is the StepWrites of a record that is seen by somebody who does not compare them:
+// its owner, or who takes it over.
 const AnyStepWrites = -1
 
 // Owner is the token of the claim that wrote the step.
@@ -268,8 +274,7 @@ func (s Step) Sealed() bool {
 	return Record{Owner: s.Owner(), Seal: s.Seal}.Sealed(s.Result)
 }
 
-// OfStep returns a record that has the result of a step in the place of its own, for
-// [ResultReader.ReadResult].
+// OfStep returns a record with the result of a step for its own, for [ResultReader.ReadResult].
 func (r Record) OfStep(s Step) Record {
 	if r.Expiry.Before(s.Until) {
 		r.Expiry = s.Until
@@ -280,8 +285,8 @@ func (r Record) OfStep(s Step) Record {
 	}
 }
 
-// Resumable reports whether the steps of the record tell all that its execution did: there is one
-// at least, and none has begun without an end.
+// Resumable reports whether the steps of the record tell all that its execution did: there are
+// some, and none has begun without an end.
 func (r Record) Resumable() bool {
 	for _, s := range r.Steps {
 		if s.Kind == StepStarted {
@@ -309,14 +314,14 @@ func (r Record) Matches(seen Record) bool {
 }
 
 // HandsOver reports whether a Swap of r for next gives the record another owner and does not
-// complete it. Such a Swap returns the record as it is after the write.
+// complete it, see [Store.Swap].
 func (r Record) HandsOver(next Record) bool {
 	return r.Owner != next.Owner && next.Status != StatusCompleted
 }
 
 // Merged returns the steps of the held record r after a write of next, and the count of step
-// writes: those of next replace those of the same name, and one without a kind removes it. A
-// completion drops all. It reports false if next marks a step as started that r has.
+// writes. Steps of next replace those of the same name, and a completion drops all. It reports
+// false if next marks a step as started that r has.
 func (r Record) Merged(next Record) (steps map[string]Step, writes int, ok bool) {
 	if next.Status == StatusCompleted {
 		return nil, 0, true

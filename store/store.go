@@ -28,12 +28,11 @@ import (
 // after its Expiry; it MUST NOT drop it at that instant or earlier, and callers never rely on it
 // being dropped.
 //
-// A store keeps every field of a [Record] exactly (Lease to the millisecond, Expiry to the second,
-// Owner, Fingerprint, Seal and Reason verbatim, Result byte for byte, whether it is JSON or not,
-// Steps likewise; nil and empty are the same). It keeps bytes of its own: nobody can alter what is
-// stored through what was handed in or out. It keeps what it does not know: attributes that another
-// version wrote into a record survive a Swap. A write that is refused changes nothing, also not the
-// result that the held record has.
+// A store keeps every field of a [Record] exactly: texts verbatim, results byte for byte, whether
+// they are JSON or not; nil and empty are the same. It keeps bytes of its own: nobody can alter
+// what is stored through what was handed in or out. It keeps what it does not know: attributes that
+// another version wrote into a record survive a Swap. A write that is refused changes nothing, also
+// not the result that the held record has.
 //
 // The [Layout] of a record is for a store whose records others read. Such a store keeps a result of
 // another layout than LayoutNative inside the record, in that form, or fails with a [*Error] that
@@ -42,12 +41,9 @@ import (
 // # Errors
 //
 // A refused condition is no error. A method returns an error only if it cannot say what it was
-// asked:
-//
-//   - A record that is there but cannot be understood is an [*UnreadableError].
-//   - Everything else SHOULD be a [*Error], which tells the kind of failure and whether a write is
-//     known not to have been applied. The core takes any other error as a failure of unknown
-//     outcome that may pass.
+// asked. A record that is there but cannot be understood is an [*UnreadableError]. Everything else
+// SHOULD be a [*Error], which tells the kind of failure and whether a write is known not to have
+// been applied. The core takes any other error as a failure of unknown outcome that may pass.
 //
 // The outcome of a write is known only if every attempt of it was answered. A store that retries
 // inside a call, or uses a client that does, MUST set [Error.NotApplied] only if no attempt can
@@ -104,8 +100,8 @@ type ResultReader interface {
 	// the caller's. A part that is missing or altered is an [*UnreadableError]; parts stay a while
 	// after their record is gone or replaced, so that a reader who saw it still finds them.
 	//
-	// ctx has most of the time that there is. A store that reads piece by piece repeats a request
-	// that is not answered within a part of that time, and reads no piece twice. The same holds for
-	// the pieces of a large result that Claim or Swap write.
+	// A store that reads piece by piece repeats a request that is not answered within a part of the
+	// time that ctx has, and reads no piece twice. The same holds for the pieces of a large result
+	// that Claim or Swap write.
 	ReadResult(ctx context.Context, r Record) ([]byte, error)
 }
