@@ -10,21 +10,20 @@
 // functions of this package hand each record to the handler, which executes it once. They tell
 // Lambda which records have failed, and only those come again. The event source mapping needs the
 // function response type ReportBatchItemFailures: without it Lambda takes each answer for a
-// success, and failures are lost.
+// success, and failures are lost. docs/batches.md explains its other settings.
 //
 // # What becomes of a record
 //
 //   - A record whose handler returns, and one that is replayed, is acknowledged: it does not come
 //     again.
-//   - A final failure, see [idempotent.Terminal], is acknowledged, too, once it is stored: no
-//     repetition changes it. Config.Terminal gets it first.
+//   - A final failure, see [idempotent.Terminal], is acknowledged, too, once it is stored.
+//     Config.Terminal gets it first.
 //   - Poison is a record that no repetition of the handler can help: its key is missing, or was
 //     used for another record, its body does not decode, its outcome is unknown until somebody
 //     settles it, or its stored record cannot be read. It fails, unless Config.Poison takes it.
-//   - A record that another invocation executes at the moment fails in a queue, and
-//     Config.Visibility lets it come again when the lease of that execution has ended. A stream
-//     cannot set a record aside: there the batch waits for the other execution, as far as its time
-//     allows.
+//   - A record that another invocation executes fails in a queue, and Config.Visibility lets it
+//     come again when the lease of that execution has ended. A stream cannot set a record aside:
+//     there the batch waits for the other execution, as far as its time allows.
 //   - Every other error fails. So does a panic, which is that of one record: the others go on.
 //
 // # Order
@@ -33,27 +32,23 @@
 // of a Kinesis stream with one partition key, the changes of one DynamoDB item, a partition of
 // Kafka. The records of a group run one after the other. After the first failure the rest of its
 // group is not begun, and fails with it. Each message of a standard queue is a group of its own.
-// Groups run at the same time, as many as Config.Concurrency says.
-//
-// Copies of a record in one batch run one after the other, too, so that the second one is replayed.
+// Groups run at the same time, as many as Config.Concurrency says. Copies of a record in one batch
+// run one after the other, too, so that the second one is replayed.
 //
 // # Answers
 //
 // The answer for a queue has the ids of all messages that failed, and that for Kafka the partitions
 // and offsets of all records. That for a stream has the lowest sequence number that failed, from
 // which on Lambda repeats; what had succeeded behind it is replayed then. An answer never has an
-// empty identifier, which Lambda takes for the failure of the whole batch.
+// empty identifier, which Lambda takes for the failure of the whole batch. The rules are those of
 //
-// The rules are those of
-// https://docs.aws.amazon.com/lambda/latest/dg/services-sqs-errorhandling.html,
-// https://docs.aws.amazon.com/lambda/latest/dg/services-kinesis-batchfailurereporting.html,
-// https://docs.aws.amazon.com/lambda/latest/dg/services-ddb-batchfailurereporting.html and
-// https://docs.aws.amazon.com/lambda/latest/dg/kafka-retry-configurations.html. docs/batches.md
-// explains the settings that belong to them.
+//   - https://docs.aws.amazon.com/lambda/latest/dg/services-sqs-errorhandling.html
+//   - https://docs.aws.amazon.com/lambda/latest/dg/services-kinesis-batchfailurereporting.html
+//   - https://docs.aws.amazon.com/lambda/latest/dg/services-ddb-batchfailurereporting.html
+//   - https://docs.aws.amazon.com/lambda/latest/dg/kafka-retry-configurations.html
 package batch
 
 import (
-	"cmp"
 	"context"
 	"time"
 
@@ -61,7 +56,6 @@ import (
 
 	"github.com/go-idempotent/idempotent"
 	"github.com/go-idempotent/idempotent/internal/queue"
-	"github.com/go-idempotent/idempotent/internal/setup"
 	"github.com/go-idempotent/idempotent/report"
 )
 
@@ -70,9 +64,8 @@ import (
 // message id; on a FIFO queue it is the deduplication id that the producer gave, within its group.
 //
 // The function returns an error only if it could not begin: a message has no id, or there is too
-// little time. Then Lambda repeats the whole batch. It is safe for concurrent use.
-//
-// SQS panics with a [*store.ConfigError] that names every problem of the configuration.
+// little time. Then Lambda repeats the whole batch. It is safe for concurrent use. SQS itself
+// panics with a [*store.ConfigError] that names every problem of the configuration.
 func SQS[Out any](
 	handler *idempotent.Handler[events.SQSMessage, Out], config ...Config[events.SQSMessage],
 ) func(context.Context, events.SQSEvent) (events.SQSEventResponse, error) {
@@ -86,10 +79,8 @@ func SQS[Out any](
 	}
 }
 
-// Kinesis returns the function of a Kinesis stream, for lambda.Start. The handler is one of a
-// single record, which [idempotent.Wrap] has made. Without an option for the key that is the event
-// id: shard and sequence number. See [SQS] for errors and panics. Tumbling windows are not
-// supported.
+// Kinesis is [SQS] for the records of a Kinesis stream. Without an option for the key that is the
+// event id: shard and sequence number. Tumbling windows are not supported.
 func Kinesis[Out any](
 	handler *idempotent.Handler[events.KinesisEventRecord, Out], config ...Config[events.KinesisEventRecord],
 ) func(context.Context, events.KinesisEvent) (events.KinesisEventResponse, error) {
@@ -103,9 +94,8 @@ func Kinesis[Out any](
 	}
 }
 
-// DynamoDB returns the function of a stream of a DynamoDB table, for lambda.Start. The handler is
-// one of a single change, which [idempotent.Wrap] has made. Without an option for the key that is
-// the event id. See [SQS] for errors and panics. Tumbling windows are not supported.
+// DynamoDB is [SQS] for the changes in the stream of a DynamoDB table. Without an option for the
+// key that is the event id. Tumbling windows are not supported.
 func DynamoDB[Out any](
 	handler *idempotent.Handler[events.DynamoDBEventRecord, Out], config ...Config[events.DynamoDBEventRecord],
 ) func(context.Context, events.DynamoDBEvent) (events.DynamoDBEventResponse, error) {
@@ -119,14 +109,9 @@ func DynamoDB[Out any](
 	}
 }
 
-// Kafka returns the function of topics of Kafka, on Amazon MSK or on a cluster of one's own, for
-// lambda.Start. The handler is one of a single record, which [idempotent.Wrap] has made. Without an
-// option for the key that is topic, partition and offset. The record does not tell its cluster:
-// handlers of two clusters have two operations.
-//
-// A partition stays in order: behind a record that fails the rest of its partition is not begun,
-// and fails with it. With Config.Unordered each record stands for itself. The answer names each
-// record that has to come again, those that were not begun, too. See [SQS] for errors and panics.
+// Kafka is [SQS] for the records of topics of Kafka, on Amazon MSK or on a cluster of one's own.
+// Without an option for the key that is topic, partition and offset. The record does not tell its
+// cluster: handlers of two clusters have two operations.
 func Kafka[Out any](
 	handler *idempotent.Handler[events.KafkaRecord, Out], config ...Config[events.KafkaRecord],
 ) func(context.Context, events.KafkaEvent) (KafkaEventResponse, error) {
@@ -144,8 +129,7 @@ func Kafka[Out any](
 }
 
 // KafkaEventResponse is the answer for an event of Kafka, which package events has not: the records
-// that come again. See
-// https://docs.aws.amazon.com/lambda/latest/dg/kafka-retry-configurations.html.
+// that come again.
 type KafkaEventResponse struct {
 	BatchItemFailures []KafkaBatchItemFailure `json:"batchItemFailures"`
 }
@@ -176,23 +160,21 @@ func each[T, Identifier any](all []T, identify func(T) Identifier) []Identifier 
 // the type of the records.
 type Config[R any] struct {
 	// Concurrency is how many groups of records are worked on at once. Default 10. With 1 the
-	// records run in the order of the event. The handler has to be safe for concurrent use, unless
-	// it is 1.
+	// records run in the order of the event, and the handler need not be safe for concurrent use.
 	Concurrency int
 	// Reserve is with how much time left before the deadline of the invocation no record is begun
 	// any more. Default one second. No record is begun either if less time is left than the
 	// slowest one of the batch took. Those that were not begun fail, and so come again.
 	//
-	// The reserve is less than the timeout of the function, or each of its invocations fails. If
-	// some of your records take long, set it to the time that they take: a function that runs into
-	// its timeout lets the whole batch come again.
+	// If some of your records take long, set it to the time that they take: a function that runs
+	// into its timeout lets the whole batch come again. It is less than that timeout, or each
+	// invocation fails.
 	Reserve time.Duration
 	// Terminal gets each record with a final failure before it is acknowledged, to keep it
 	// somewhere: a table, a queue, a topic. The error is that of the handler, or an
 	// [*idempotent.ReplayedError] with its text. If the function returns an error, or panics, the
-	// record fails, and comes again. So it may get a record more than once. It is called
-	// concurrently. Its context is that of the invocation. Without it final failures are
-	// acknowledged and only reported.
+	// record comes again; so it may get one more than once. It is called concurrently, with the
+	// context of the invocation. Without it final failures are acknowledged and only reported.
 	Terminal func(ctx context.Context, record R, err error) error
 	// Poison gets each record which no repetition can help, before it is acknowledged. The error
 	// says why: it is [idempotent.ErrMissingKey], [idempotent.ErrInvalidKey],
@@ -203,38 +185,21 @@ type Config[R any] struct {
 	// queue, and a stream until its mapping gives them up. A record whose outcome is unknown can
 	// still be settled; if you want it to come again meanwhile, return the error.
 	Poison func(ctx context.Context, record R, err error) error
-	// Visibility, of an SQS queue alone, says when messages that cannot be executed now come again:
-	// package batchsqs has one. It is called for a message that another invocation executes, with
-	// the rest of the lease of that execution, which is more than zero. On a FIFO queue the
-	// messages behind it in its group are with it, because none of them comes before it. Without
-	// the function they come again after the visibility timeout of the queue. An error is reported,
-	// and changes nothing else.
+	// Visibility, of an SQS queue alone, says when messages that another invocation executes come
+	// again: package batchsqs has one. It gets the rest of the lease of that execution, which is
+	// more than zero, and on a FIFO queue also the messages behind it in its group, because none of
+	// them comes before it. Without the function they come again after the visibility timeout of
+	// the queue. An error is reported, and changes nothing else.
 	Visibility func(ctx context.Context, messages []events.SQSMessage, after time.Duration) error
 	// Unordered, of Kafka alone, makes a topic a queue: each record is a group of its own, so that
 	// nothing waits for a record before it.
 	Unordered bool
 	// Observers get a [report.Batch] at the end of each invocation, also of one that fails. A panic
 	// of one changes nothing, and is logged with package slog. Package observe has one for metrics
-	// and one for a log. What became of each single record the observer of the handler hears, see
-	// [idempotent.WithObserver].
+	// and one for a log. The observer of the handler hears of each record.
 	Observers []func(context.Context, report.Batch)
 	// Trace is called at the start of each invocation, with the operation, the source and the
 	// number of records. The records run under the context that it returns, and the function that
-	// it returns gets the report at the end, after the observers. Neither may panic. Package
-	// observe/otel has one for OpenTelemetry.
+	// it returns gets the report at the end. Neither may panic. Package observe/otel has one.
 	Trace func(context.Context, report.Batch) (context.Context, func(report.Batch))
-}
-
-// configOf returns the configuration of a function, and adds what is wrong with it.
-func configOf[R any](p *setup.Problems, source string, given []Config[R]) Config[R] {
-	c := setup.One(p, given)
-	p.Addf(c.Concurrency < 0, "Concurrency: %d is negative", c.Concurrency)
-	p.Addf(c.Reserve < 0, "Reserve: %v is negative", c.Reserve)
-	p.Addf(c.Visibility != nil && source != queue.SQS, "Visibility: a stream has no visibility timeouts")
-	p.Addf(c.Unordered && source != queue.Kafka, "Unordered: it is for Kafka")
-	for i, observe := range c.Observers {
-		p.Addf(observe == nil, "Observers: function %d is nil", i+1)
-	}
-	c.Concurrency, c.Reserve = cmp.Or(c.Concurrency, 10), cmp.Or(c.Reserve, time.Second)
-	return c
 }

@@ -12,8 +12,8 @@ import (
 	"github.com/go-idempotent/idempotent/report"
 )
 
-// one runs a record, when its turn has come: copies of it, which have the same key, run one after
-// the other. There is always time to wait for another execution of the record, if that is all.
+// one runs a record, when its turn has come. There is always time to wait for another execution of
+// the record, if that is all.
 func (b *batch[R, Out]) one(ctx context.Context, rec queue.Record[R], t turn, waits bool) end {
 	if t.before != nil {
 		<-t.before
@@ -45,15 +45,14 @@ func (b *batch[R, Out]) one(ctx context.Context, rec queue.Record[R], t turn, wa
 // given it back, and is nil if nobody has. To close mine gives it back.
 type turn struct{ before, mine chan struct{} }
 
-// inLine gets a record in line for its key: one record at a time has a key, in the order in which
-// they ask for it. A record without a key waits for nobody.
+// inLine gets a record in line for its key: copies run one after the other, as they ask for it. The
+// name of the stored record is that by which they know each other. Why there is none, an error or a
+// panic, the handler reports: such a record waits for nobody.
 func (b *batch[R, Out]) inLine(ctx context.Context, rec queue.Record[R]) turn {
 	t := turn{mine: make(chan struct{})}
 	if len(b.records) == 1 {
 		return t
 	}
-	// The name of the stored record is that by which copies know each other. Why there is none, an
-	// error or a panic, the handler reports.
 	var key string
 	_ = guarded(func() error {
 		d, err := b.handler.Describe(ctx, rec.Event)
@@ -68,15 +67,12 @@ func (b *batch[R, Out]) inLine(ctx context.Context, rec queue.Record[R]) turn {
 	return t
 }
 
-// handle runs the handler.
 func (b *batch[R, Out]) handle(ctx context.Context, rec queue.Record[R], waits bool) (report.BatchOutcome, error) {
 	began := time.Now()
 	if b.waits {
 		ctx = b.patient(ctx)
 	}
-	// The errors keep their marks in a context that belongs to a delivery, also to one without
-	// protection.
-	var err error
+	var err error // it keeps its marks in a context that belongs to a delivery
 	fault := guarded(func() error {
 		_, err = b.handler.Handle(execution.Unwanting(ctx), rec.Event)
 		return nil
@@ -93,7 +89,6 @@ func (b *batch[R, Out]) handle(ctx context.Context, rec queue.Record[R], waits b
 	return outcome, fault
 }
 
-// outcomeOf tells the errors of a handler apart.
 func (b *batch[R, Out]) outcomeOf(err error) report.BatchOutcome {
 	switch {
 	case err == nil:
@@ -123,7 +118,6 @@ func (b *batch[R, Out]) isPoison(err error) bool {
 	}
 }
 
-// poison are the errors after which a record is not handled by trying again.
 var poison = []error{
 	idempotent.ErrMissingKey, idempotent.ErrInvalidKey, idempotent.ErrMismatch, idempotent.ErrUnreadable,
 	idempotent.ErrUnknownOutcome,

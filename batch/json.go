@@ -16,11 +16,10 @@ import (
 
 // JSON returns a handler of a record for [idempotent.Wrap] that decodes the body of the record,
 // JSON, and calls h with it: the body of a message, the data of a record of a Kinesis stream, or
-// the value of a record of Kafka. The record is at hand beside it.
+// the value of a record of Kafka. Unknown names in it are ignored, as by encoding/json.
 //
 // A body that does not decode into a T, that is empty, or null, is a [*BodyError], marked as
-// [idempotent.NotExecuted]. So is the tombstone of a compacted topic. Unknown names in it are
-// ignored, as by encoding/json.
+// [idempotent.NotExecuted]. So is the tombstone of a compacted topic.
 func JSON[T any, R interface {
 	events.SQSMessage | events.KinesisEventRecord | events.KafkaRecord
 }, Out any](h func(ctx context.Context, body T, record R) (Out, error)) func(context.Context, R) (Out, error) {
@@ -46,13 +45,11 @@ func JSON[T any, R interface {
 	}
 }
 
-// BodyError says that the body of a record is none of the handler's. Its text repeats nothing of
-// the body.
+// BodyError says that the body of a record is none of the handler's. It quotes nothing of the body.
 type BodyError struct {
 	// Type is that of the Go value which the body should have become.
 	Type reflect.Type
-	// Offset is where the body goes wrong, in bytes from its beginning. It is 0 where it is not
-	// known.
+	// Offset is where the body goes wrong, in bytes from its beginning, 0 if nobody knows.
 	Offset int64
 	// Reason says what is wrong, for people. Its wording may change.
 	Reason string

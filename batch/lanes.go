@@ -14,8 +14,6 @@ import (
 	"github.com/go-idempotent/idempotent/report"
 )
 
-// work runs the records, some of them at the same time. On a stream it waits then for those that
-// are in progress elsewhere.
 func (b *batch[R, Out]) work(ctx context.Context) {
 	lanes, copies := b.lanes()
 	b.atOnce(ctx, lanes)
@@ -71,7 +69,7 @@ func (b *batch[R, Out]) lanes() (lanes [][]int, copies map[int]int) {
 }
 
 // inOrder runs the records of a lane, those of a group up to the first one that has to come again.
-// The first record is in line for its key.
+// t is the turn of the first record.
 func (b *batch[R, Out]) inOrder(ctx context.Context, lane []int, t turn) {
 	stopped := map[string]bool{}
 	for at, i := range lane {
@@ -101,10 +99,10 @@ func restOfLease(err error) time.Duration {
 	return max(rest, time.Second)
 }
 
-// waitForOthers tries the records once more that other executions had in progress, with what is
-// behind them in their groups, and waits for those executions. Lambda repeats a stream at once, and
-// not often: its retries would be over before the leases are. So it waits also where there is no
-// time for a try, as long as there is time for the answer.
+// waitForOthers waits for the executions that had records in progress, and tries those once more,
+// with what is behind them in their groups. Lambda repeats a stream at once, and not often: its
+// retries would be over before the leases are. So it waits also where there is no time for a try,
+// as long as there is time for the answer.
 func (b *batch[R, Out]) waitForOthers(ctx context.Context) {
 	var lanes [][]int
 	for i, e := range b.ends {
@@ -129,8 +127,7 @@ func (b *batch[R, Out]) patient(ctx context.Context) context.Context {
 	return execution.Patient(ctx, execution.Patience{Until: until, Least: b.least()})
 }
 
-// groupFrom returns the indexes of a record and of those behind it in its group. Nothing is behind
-// a record that is a group of its own.
+// groupFrom returns the indexes of a record and of those behind it in its group.
 func (b *batch[R, Out]) groupFrom(first int) (group []int) {
 	for i := first; i < len(b.records); i++ {
 		if i == first || b.records[first].Group != "" && b.records[i].Group == b.records[first].Group {
@@ -140,15 +137,14 @@ func (b *batch[R, Out]) groupFrom(first int) (group []int) {
 	return group
 }
 
-// setVisibility says when a message comes again that another invocation executes, and those of its
-// group behind it.
+// setVisibility has a message in progress come again, and those of its group behind it.
 func (b *batch[R, Out]) setVisibility(ctx context.Context, first int) error {
 	if b.c.Visibility == nil {
 		return nil
 	}
 	var messages []events.SQSMessage
 	for _, i := range b.groupFrom(first) {
-		m, _ := any(b.records[i].Event).(events.SQSMessage) // configOf has refused it for others
+		m, _ := any(b.records[i].Event).(events.SQSMessage) // newRunner has refused it for others
 		messages = append(messages, m)
 	}
 	return guarded(func() error { return b.c.Visibility(ctx, messages, restOfLease(b.ends[first].err)) })

@@ -24,8 +24,8 @@ func guarded(f func() error) (err error) {
 	return err
 }
 
-// PanicError is the error of a function that has panicked, or has ended its goroutine. Its text
-// names the type of the value alone; a log gets the stack, too.
+// PanicError is the error of a function that has panicked, or has ended its goroutine. Its text has
+// the type of the value alone, a log also the stack.
 type PanicError struct {
 	// Value is what it panicked with, nil for runtime.Goexit.
 	Value any

@@ -1,6 +1,7 @@
 package batch
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"log/slog"
@@ -16,7 +17,7 @@ import (
 // maxProblems bounds what a report lists.
 const maxProblems = 100
 
-// runner hands the records of events to a handler. It is safe for concurrent use.
+// runner is one function for all events. It is safe for concurrent use.
 type runner[R, Out any] struct {
 	name, source string
 	handler      *idempotent.Handler[R, Out]
@@ -27,66 +28,48 @@ func newRunner[R, Out any](name, source string, handler *idempotent.Handler[R, O
 	config []Config[R],
 ) *runner[R, Out] {
 	p := setup.Of(name)
-	c := configOf(p, source, config)
+	c := setup.One(p, config)
+	p.Addf(c.Concurrency < 0, "Concurrency: %d is negative", c.Concurrency)
+	p.Addf(c.Reserve < 0, "Reserve: %v is negative", c.Reserve)
+	p.Addf(c.Visibility != nil && source != queue.SQS, "Visibility: a stream has no visibility timeouts")
+	p.Addf(c.Unordered && source != queue.Kafka, "Unordered: it is for Kafka")
+	for i, observe := range c.Observers {
+		p.Addf(observe == nil, "Observers: function %d is nil", i+1)
+	}
 	p.Addf(handler == nil, "the handler is nil")
 	p.Panic()
+	c.Concurrency, c.Reserve = cmp.Or(c.Concurrency, 10), cmp.Or(c.Reserve, time.Second)
 	return &runner[R, Out]{name: name, source: source, handler: handler, c: c}
 }
 
-// run works through the records of an event, and returns those that have to come again, in the
-// order of the event.
+// run returns the records of an event that have to come again, in the order of the event.
 func (r *runner[R, Out]) run(ctx context.Context, records []queue.Record[R]) (again []queue.Record[R], err error) {
+	began := time.Now()
 	b := &batch[R, Out]{
-		runner: r, records: records, ends: make([]end, len(records)), began: time.Now(),
-		last: map[string]chan struct{}{},
+		runner: r, records: records, ends: make([]end, len(records)), last: map[string]chan struct{}{},
 	}
-	end := func(report.Batch) {}
+	told := report.Batch{Operation: r.handler.Operation(), Source: r.source, Records: len(records)}
+	endTrace := func(report.Batch) {}
 	if r.c.Trace != nil {
-		ctx, end = r.c.Trace(ctx,
-			report.Batch{Operation: r.handler.Operation(), Source: r.source, Records: len(records)})
+		ctx, endTrace = r.c.Trace(ctx, told)
 	}
 	if err = b.check(ctx); err == nil {
 		b.work(ctx)
 		again = b.again()
 	}
-	r.observe(ctx, b, len(again), err, end)
-	return again, err
-}
-
-// observe tells the observers of an invocation, and then ends its trace.
-func (r *runner[R, Out]) observe(ctx context.Context, b *batch[R, Out], again int, err error, end func(report.Batch)) {
-	if len(r.c.Observers) == 0 && r.c.Trace == nil {
-		return
-	}
-	told := report.Batch{
-		Operation: r.handler.Operation(), Source: r.source, Records: len(b.records), Again: again,
-		Took: time.Since(b.began), Err: err,
-	}
-	for i, e := range b.ends {
-		told.Count(e.outcome)
-		if e.functionErr != nil {
-			told.FunctionsFailed++
-		}
-		if e.outcome != report.RecordSucceeded && e.outcome != report.RecordNotBegun && e.outcome != "" &&
-			len(told.Problems) < maxProblems {
-			told.Problems = append(told.Problems, report.BatchProblem{
-				ID: b.records[i].Name, Outcome: e.outcome, Receives: b.records[i].Receives, Again: e.again, Err: e.err,
-				FunctionErr: e.functionErr,
-			})
-		}
-	}
+	told.Again, told.Took, told.Err = len(again), time.Since(began), err
+	b.tell(&told)
 	for _, observe := range r.c.Observers {
 		fault := guarded(func() error {
 			observe(ctx, told)
 			return nil
 		})
-		if fault != nil {
-			// What it only looks on must not come again for that, and nobody else is there to be
-			// told.
+		if fault != nil { // for which no record must come again, and nobody else is there to be told
 			slog.ErrorContext(ctx, r.name+": an observer failed", "error", fault)
 		}
 	}
-	end(told)
+	endTrace(told)
+	return again, err
 }
 
 // end is how a record ended.
@@ -102,8 +85,7 @@ type batch[R, Out any] struct {
 
 	records []queue.Record[R]
 	// ends are those of the records, by their indexes. Each is written by one goroutine.
-	ends  []end
-	began time.Time
+	ends []end
 	// waits says that records are waited for which other executions have in progress.
 	waits bool
 
@@ -116,7 +98,23 @@ type batch[R, Out any] struct {
 	slowest time.Duration
 }
 
-// check finds what is wrong with an event before anything runs.
+func (b *batch[R, Out]) tell(told *report.Batch) {
+	for i, e := range b.ends {
+		told.Count(e.outcome)
+		if e.functionErr != nil {
+			told.FunctionsFailed++
+		}
+		if e.outcome != report.RecordSucceeded && e.outcome != report.RecordNotBegun && e.outcome != "" &&
+			len(told.Problems) < maxProblems {
+			told.Problems = append(told.Problems, report.BatchProblem{
+				ID: b.records[i].Name, Outcome: e.outcome, Receives: b.records[i].Receives, Again: e.again, Err: e.err,
+				FunctionErr: e.functionErr,
+			})
+		}
+	}
+}
+
+// check refuses an event before anything runs.
 func (b *batch[R, Out]) check(ctx context.Context) error {
 	for i, rec := range b.records {
 		if rec.ID == "" {
@@ -138,7 +136,6 @@ func (b *batch[R, Out]) least() time.Duration {
 	return max(b.c.Reserve, b.slowest)
 }
 
-// late reports whether there is too little time left to begin a record.
 func (b *batch[R, Out]) late(ctx context.Context) bool {
 	if ctx.Err() != nil {
 		return true

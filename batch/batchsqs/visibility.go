@@ -36,7 +36,7 @@ const (
 // AWSLambdaSQSQueueExecutionRole does not have.
 //
 // The function rounds a time up to whole seconds. It returns an error if SQS does not take all of
-// it, or if the messages are of another queue. It sends nothing then. It is safe for concurrent
+// it, or if the messages are of another queue: then it sends nothing. It is safe for concurrent
 // use. Visibility panics if the client is nil or the URL is empty.
 func Visibility(client Client, queueURL string) func(ctx context.Context, messages []events.SQSMessage,
 	after time.Duration) error {
