@@ -119,10 +119,8 @@ func Kafka[Out any](
 	return func(ctx context.Context, event events.KafkaEvent) (answer KafkaEventResponse, err error) {
 		again, err := r.run(ctx, queue.InPartitions(event, r.c.Unordered))
 		answer.BatchItemFailures = each(again, func(one queue.Record[events.KafkaRecord]) KafkaBatchItemFailure {
-			return KafkaBatchItemFailure{ItemIdentifier: KafkaItemIdentifier{
-				Partition: one.Partition,
-				Offset:    one.Event.Offset,
-			}}
+			at := KafkaItemIdentifier{Partition: one.Partition, Offset: one.Event.Offset}
+			return KafkaBatchItemFailure{ItemIdentifier: at}
 		})
 		return answer, err
 	}

@@ -62,7 +62,6 @@ func countDelivery(l *line, d *report.Delivery) (storeFailure string) {
 	return storeFailureOf(d)
 }
 
-// levelOf is that of the record about a delivery.
 func levelOf(d *report.Delivery) slog.Level {
 	switch {
 	case d.StoreErr != nil, d.Outcome == report.StoreUnavailable, d.Outcome == report.Unreadable,
@@ -77,7 +76,6 @@ func levelOf(d *report.Delivery) slog.Level {
 	}
 }
 
-// when counts 1 if something is so.
 func when(is func(d *report.Delivery) bool) func(d *report.Delivery) int {
 	return func(d *report.Delivery) int {
 		if is(d) {

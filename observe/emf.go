@@ -73,10 +73,10 @@ func newEMF[R any](w io.Writer, c Config) *emf[R] {
 	}
 }
 
-// observe is an observer: nothing fails because of a line that w refuses.
+// observe is write as an observer: a line that w refuses is dropped.
 func (e *emf[R]) observe(ctx context.Context, r R) { _ = e.write(ctx, &r) }
 
-// write writes the line of a report, if there is a metric to write. Each of the sets is one more
+// write writes the line of a report, unless it has no metric. Each of the sets is one more
 // dimension, beside those that every line has.
 func (e *emf[R]) write(ctx context.Context, r *R, sets ...dimension) error {
 	e.mu.Lock()
@@ -106,7 +106,6 @@ func (e *emf[R]) write(ctx context.Context, r *R, sets ...dimension) error {
 	return err
 }
 
-// addFields adds the metrics and properties of a report.
 func (e *emf[R]) addFields(ctx context.Context, r *R) {
 	l, storeFailure := &e.line, ""
 	if e.count != nil {
@@ -141,7 +140,6 @@ func appendSaid(b []byte, name, value string) []byte {
 	return appendMember(b, name, value)
 }
 
-// appendMember appends a member that is not the first.
 func appendMember(b []byte, name, value string) []byte {
 	b = appendString(append(b, ','), name)
 	return appendString(append(b, ':'), value)

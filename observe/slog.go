@@ -16,7 +16,6 @@ type logged[R any] struct{ fields []tagged }
 
 func logPlan[R any]() logged[R] { return logged[R]{taggedOf(reflect.TypeFor[R](), "log")} }
 
-// log writes a record, with attributes before those of the report.
 func (l logged[R]) log(ctx context.Context, logger *slog.Logger, level slog.Level, message string, r *R,
 	before ...slog.Attr,
 ) {
@@ -29,7 +28,7 @@ func (l logged[R]) log(ctx context.Context, logger *slog.Logger, level slog.Leve
 	}
 }
 
-// says reports whether anything happened: names of places and what is always written do not count.
+// says reports whether anything happened: texts and what is always written do not count.
 func (l logged[R]) says(r *R) bool {
 	for f, v := range valuesIn(reflect.ValueOf(r).Elem(), l.fields) {
 		if !f.always && v.Kind() != reflect.String && !v.IsZero() {

@@ -21,11 +21,9 @@ type Delivery struct {
 	Operation string  `emf:"Operation,dimension" log:"operation"`
 	Outcome   Outcome `emf:"outcome,property"    log:"outcome"`
 	// Route is the route of an HTTP request. A handler has at most 100 of them, and "other". It is
-	// empty if the handler is no HTTP handler, if the protection is turned off, and for an event
-	// that is none of the handler's kind.
+	// empty also if the protection is turned off, and for an event of another kind.
 	Route string `emf:"route,property" log:"route"`
-	// RecordKey is the operation and a digest of scope and key. It is empty if the delivery ended
-	// before it had one, or needed none.
+	// RecordKey is the operation and a digest of scope and key, empty without a key.
 	RecordKey  string     `emf:"recordKey,property"  log:"record"`
 	Settlement Settlement `emf:"settlement,property" log:"settlement"`
 	// Reason says why the record is UNKNOWN.
@@ -67,8 +65,7 @@ type Delivery struct {
 	OrphanSteps []string `log:"orphan_steps"`
 	// Commits are those that the handler tried, in their order.
 	Commits []Commit `log:"commits"`
-	// OtherAnswer says that the handler had committed its answer, and then did something else than
-	// return it.
+	// OtherAnswer says that the handler did something else than return what it had committed.
 	OtherAnswer bool
 	// LeaseLost says that the execution lost its lease.
 	LeaseLost bool

@@ -25,14 +25,11 @@ const (
 // Throttle is what lacked capacity where a call was throttled.
 type Throttle string
 
-// What lacks capacity. Each has another remedy.
+// The capacities that are missing. Each has another remedy.
 const (
-	// ThrottledKey: one key, or its neighbours, get more requests than a partition serves.
-	ThrottledKey Throttle = "hot key"
-	// ThrottledTable: the capacity of the table, or of its index, or the bound that was set for it.
-	ThrottledTable Throttle = "table"
-	// ThrottledAccount: the quota of the account in this Region.
-	ThrottledAccount Throttle = "account"
+	ThrottledKey     Throttle = "hot key" // that of a partition, by one key or its neighbours
+	ThrottledTable   Throttle = "table"   // that of the table or of its index, or a bound set for it
+	ThrottledAccount Throttle = "account" // the quota of the account in this Region
 )
 
 // MayPass reports whether repeating a call that failed with err can help. A failure of a kind that
@@ -61,7 +58,7 @@ type Error struct {
 	Kind Failure
 	// Throttle is empty unless Kind is FailureThrottled, and where the store does not say.
 	Throttle Throttle
-	// NotApplied is true only if it is certain that no attempt of the write was or will be applied.
+	// NotApplied is true only if no attempt of the write was or will be applied.
 	NotApplied bool
 	// Err is the cause.
 	Err error

@@ -53,11 +53,9 @@ type Layout string
 
 // The layouts of a record.
 const (
-	// LayoutNative leaves the form to the store: it may compress the result, or keep it beside the
-	// record.
+	// LayoutNative leaves it to the store to compress the result, or to keep it beside the record.
 	LayoutNative Layout = ""
-	// LayoutText is the text of the result inside the record, as AWS Powertools for Python and Java
-	// keep it.
+	// LayoutText is a text inside the record, as AWS Powertools for Python and Java keep it.
 	LayoutText Layout = "text"
 	// LayoutValue is a value of the store's own kind inside the record, as AWS Powertools for
 	// TypeScript keeps it. Such a value has no spelling: the result is the canonical JSON of
@@ -177,8 +175,7 @@ func appendSeal(dst []byte, owner string, result []byte) []byte {
 	return base64.RawURLEncoding.AppendEncode(dst, sum[:])
 }
 
-// Sealed reports whether result is the one that the record's seal names. It is false without a
-// seal.
+// Sealed reports whether the record has a seal, and result is the one that it names.
 func (r Record) Sealed(result []byte) bool {
 	if r.Seal == "" {
 		return false
@@ -205,7 +202,7 @@ func (r Record) Shortens(next Record) bool {
 }
 
 // Unheld reports whether nothing protects an in-progress record at the instant now: its lease has
-// ended, or it was released, which counts whatever the lease says.
+// ended, or it was released.
 func (r Record) Unheld(now time.Time) bool {
 	return r.Reason == ReasonReleased || r.leaseOver(now)
 }
@@ -239,10 +236,9 @@ type Step struct {
 	// Seal names the claim that wrote the step and the digest of its result, see [Seal]. The digest
 	// of a start mark is that of no bytes.
 	Seal string
-	// Result is the JSON text of the result or of the failure; nil in a start mark, or when Parts
-	// is set.
+	// Result is the JSON text of the result or of the failure, nil in a start mark.
 	Result []byte
-	// Parts is that of [Record.Parts] for this result, which [Record.OfStep] makes readable.
+	// Parts is as [Record.Parts]. [Record.OfStep] returns what [ResultReader.ReadResult] takes.
 	Parts string
 	// Until, of a step that is written, is until when its record can live at most: the parts of its
 	// result have to stay as long. A store does not keep it, and the zero time asks for nothing.
@@ -254,16 +250,12 @@ type StepKind string
 
 // The kinds of steps.
 const (
-	// StepStarted is a start mark: the effect may have begun, and nobody has recorded its end.
-	StepStarted StepKind = "started"
-	// StepValue is a result.
-	StepValue StepKind = "value"
-	// StepFailure is a final failure, in the form in which Lambda reports errors.
-	StepFailure StepKind = "failure"
+	StepStarted StepKind = "started" // the effect may have begun, and nobody has recorded its end
+	StepValue   StepKind = "value"   // a result
+	StepFailure StepKind = "failure" // a final failure, in the form in which Lambda reports errors
 )
 
-// AnyStepWrites is the StepWrites of a record that is seen by somebody who does not compare them:
-// its owner, or who takes it over.
+// AnyStepWrites are those of a record whose owner, or who takes it over, does not compare them.
 const AnyStepWrites = -1
 
 // Owner is the token of the claim that wrote the step.
@@ -274,7 +266,7 @@ func (s Step) Sealed() bool {
 	return Record{Owner: s.Owner(), Seal: s.Seal}.Sealed(s.Result)
 }
 
-// OfStep returns a record with the result of a step for its own, for [ResultReader.ReadResult].
+// OfStep returns a record with the result of a step for its own.
 func (r Record) OfStep(s Step) Record {
 	if r.Expiry.Before(s.Until) {
 		r.Expiry = s.Until
@@ -335,14 +327,8 @@ func (r Record) Merged(next Record) (steps map[string]Step, writes int, ok bool)
 		if _, has := r.Steps[name]; has && s.Kind == StepStarted {
 			return nil, 0, false
 		}
-		if s.Kind == "" {
-			delete(steps, name)
-		} else {
-			steps[name] = s
-		}
+		steps[name] = s
 	}
-	if len(steps) == 0 {
-		steps = nil
-	}
+	maps.DeleteFunc(steps, func(_ string, s Step) bool { return s.Kind == "" })
 	return steps, r.StepWrites + 1, true
 }
