@@ -14,29 +14,29 @@ import (
 
 // one runs a record, when its turn has come. There is always time to wait for another execution of
 // the record, if that is all.
-func (b *batch[R, Out]) one(ctx context.Context, rec queue.Record[R], t turn, waits bool) end {
+func (b *batch[R, Out]) one(ctx context.Context, rec queue.Record[R], t turn, waits bool) report.BatchProblem {
 	if t.before != nil {
 		<-t.before
 	}
 	defer close(t.mine)
 	if b.late(ctx) && !waits {
-		return end{outcome: report.RecordNotBegun, again: true}
+		return report.BatchProblem{Outcome: report.RecordNotBegun, Again: true}
 	}
 	outcome, err := b.handle(ctx, rec, waits)
-	e := end{outcome: outcome, err: err}
+	e := report.BatchProblem{Outcome: outcome, Err: err}
 	var take func(context.Context, R, error) error
 	switch outcome {
 	case report.RecordSucceeded:
 	case report.RecordTerminal:
 		take = b.c.Terminal
 	case report.RecordPoison:
-		take, e.again = b.c.Poison, b.c.Poison == nil
+		take, e.Again = b.c.Poison, b.c.Poison == nil
 	default:
-		e.again = true
+		e.Again = true
 	}
 	if take != nil {
-		e.functionErr = guarded(func() error { return take(ctx, rec.Event, err) })
-		e.again = e.functionErr != nil
+		e.FunctionErr = guarded(func() error { return take(ctx, rec.Event, err) })
+		e.Again = e.FunctionErr != nil
 	}
 	return e
 }

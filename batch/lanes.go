@@ -75,17 +75,17 @@ func (b *batch[R, Out]) inOrder(ctx context.Context, lane []int, t turn) {
 	for at, i := range lane {
 		group := b.records[i].Group
 		if stopped[group] {
-			b.ends[i] = end{outcome: report.RecordNotBegun, again: true}
+			b.ends[i] = report.BatchProblem{Outcome: report.RecordNotBegun, Again: true}
 			continue
 		}
 		if at > 0 {
 			t = b.inLine(ctx, b.records[i])
 		}
 		b.ends[i] = b.one(ctx, b.records[i], t, b.waits && at == 0)
-		if b.ends[i].outcome == report.RecordInProgress {
-			b.ends[i].functionErr = b.setVisibility(ctx, i)
+		if b.ends[i].Outcome == report.RecordInProgress {
+			b.ends[i].FunctionErr = b.setVisibility(ctx, i)
 		}
-		stopped[group] = b.ends[i].again && group != ""
+		stopped[group] = b.ends[i].Again && group != ""
 	}
 }
 
@@ -106,7 +106,7 @@ func restOfLease(err error) time.Duration {
 func (b *batch[R, Out]) waitForOthers(ctx context.Context) {
 	var lanes [][]int
 	for i, e := range b.ends {
-		if e.outcome == report.RecordInProgress {
+		if e.Outcome == report.RecordInProgress {
 			lanes = append(lanes, b.groupFrom(i))
 		}
 	}
@@ -147,5 +147,5 @@ func (b *batch[R, Out]) setVisibility(ctx context.Context, first int) error {
 		m, _ := any(b.records[i].Event).(events.SQSMessage) // newRunner has refused it for others
 		messages = append(messages, m)
 	}
-	return guarded(func() error { return b.c.Visibility(ctx, messages, restOfLease(b.ends[first].err)) })
+	return guarded(func() error { return b.c.Visibility(ctx, messages, restOfLease(b.ends[first].Err)) })
 }

@@ -46,7 +46,7 @@ func newRunner[R, Out any](name, source string, handler *idempotent.Handler[R, O
 func (r *runner[R, Out]) run(ctx context.Context, records []queue.Record[R]) (again []queue.Record[R], err error) {
 	began := time.Now()
 	b := &batch[R, Out]{
-		runner: r, records: records, ends: make([]end, len(records)), last: map[string]chan struct{}{},
+		runner: r, records: records, ends: make([]report.BatchProblem, len(records)), last: map[string]chan struct{}{},
 	}
 	told := report.Batch{Operation: r.handler.Operation(), Source: r.source, Records: len(records)}
 	endTrace := func(report.Batch) {}
@@ -55,10 +55,9 @@ func (r *runner[R, Out]) run(ctx context.Context, records []queue.Record[R]) (ag
 	}
 	if err = b.check(ctx); err == nil {
 		b.work(ctx)
-		again = b.again()
+		again = b.tell(&told)
 	}
-	told.Again, told.Took, told.Err = len(again), time.Since(began), err
-	b.tell(&told)
+	told.Took, told.Err = time.Since(began), err
 	for _, observe := range r.c.Observers {
 		fault := guarded(func() error {
 			observe(ctx, told)
@@ -72,20 +71,13 @@ func (r *runner[R, Out]) run(ctx context.Context, records []queue.Record[R]) (ag
 	return again, err
 }
 
-// end is how a record ended.
-type end struct {
-	outcome          report.BatchOutcome
-	again            bool
-	err, functionErr error
-}
-
 // batch is one event on its way through a runner.
 type batch[R, Out any] struct {
 	*runner[R, Out]
 
 	records []queue.Record[R]
-	// ends are those of the records, by their indexes. Each is written by one goroutine.
-	ends []end
+	// ends are how the records ended, by their indexes. Each is written by one goroutine.
+	ends []report.BatchProblem
 	// waits says that records are waited for which other executions have in progress.
 	waits bool
 
@@ -98,20 +90,26 @@ type batch[R, Out any] struct {
 	slowest time.Duration
 }
 
-func (b *batch[R, Out]) tell(told *report.Batch) {
+// tell tells what became of the records, and returns those that have to come again, each once.
+func (b *batch[R, Out]) tell(told *report.Batch) (again []queue.Record[R]) {
+	named := map[string]bool{}
 	for i, e := range b.ends {
-		told.Count(e.outcome)
-		if e.functionErr != nil {
+		rec := b.records[i]
+		told.Count(e.Outcome)
+		if e.FunctionErr != nil {
 			told.FunctionsFailed++
 		}
-		if e.outcome != report.RecordSucceeded && e.outcome != report.RecordNotBegun && e.outcome != "" &&
-			len(told.Problems) < maxProblems {
-			told.Problems = append(told.Problems, report.BatchProblem{
-				ID: b.records[i].Name, Outcome: e.outcome, Receives: b.records[i].Receives, Again: e.again, Err: e.err,
-				FunctionErr: e.functionErr,
-			})
+		if e.Outcome != report.RecordSucceeded && e.Outcome != report.RecordNotBegun && len(told.Problems) < maxProblems {
+			e.ID, e.Receives = rec.Name, rec.Receives
+			told.Problems = append(told.Problems, e)
+		}
+		if e.Again && !named[rec.ID] {
+			named[rec.ID] = true
+			again = append(again, rec)
 		}
 	}
+	told.Again = len(again)
+	return again
 }
 
 // check refuses an event before anything runs.
@@ -137,21 +135,6 @@ func (b *batch[R, Out]) least() time.Duration {
 }
 
 func (b *batch[R, Out]) late(ctx context.Context) bool {
-	if ctx.Err() != nil {
-		return true
-	}
 	deadline, limited := ctx.Deadline()
-	return limited && time.Until(deadline) < b.least()
-}
-
-// again returns the records that have to come again, each once.
-func (b *batch[R, Out]) again() (records []queue.Record[R]) {
-	named := map[string]bool{}
-	for i, e := range b.ends {
-		if rec := b.records[i]; e.again && !named[rec.ID] {
-			named[rec.ID] = true
-			records = append(records, rec)
-		}
-	}
-	return records
+	return ctx.Err() != nil || limited && time.Until(deadline) < b.least()
 }
