@@ -162,11 +162,10 @@ type Config[R any] struct {
 	Concurrency int
 	// Reserve is with how much time left before the deadline of the invocation no record is begun
 	// any more. Default one second. No record is begun either if less time is left than the
-	// slowest one of the batch took. Those that were not begun fail, and so come again.
+	// slowest one of the batch took. Those that were not begun come again.
 	//
 	// If some of your records take long, set it to the time that they take: a function that runs
-	// into its timeout lets the whole batch come again. It is less than that timeout, or each
-	// invocation fails.
+	// into its timeout lets the whole batch come again. It is less than that timeout.
 	Reserve time.Duration
 	// Terminal gets each record with a final failure before it is acknowledged, to keep it
 	// somewhere: a table, a queue, a topic. The error is that of the handler, or an
@@ -174,14 +173,13 @@ type Config[R any] struct {
 	// record comes again; so it may get one more than once. It is called concurrently, with the
 	// context of the invocation. Without it final failures are acknowledged and only reported.
 	Terminal func(ctx context.Context, record R, err error) error
-	// Poison gets each record which no repetition can help, before it is acknowledged. The error
-	// says why: it is [idempotent.ErrMissingKey], [idempotent.ErrInvalidKey],
-	// [idempotent.ErrMismatch], [idempotent.ErrUnreadable], [idempotent.ErrUnknownOutcome], or a
-	// [*BodyError]. The rest is as in Terminal.
+	// Poison is as Terminal, for records which no repetition can help. The error says why: it is
+	// [idempotent.ErrMissingKey], [idempotent.ErrInvalidKey], [idempotent.ErrMismatch],
+	// [idempotent.ErrUnreadable], [idempotent.ErrUnknownOutcome], or a [*BodyError]. A record whose
+	// outcome is unknown can still be settled: to let it come again meanwhile, return the error.
 	//
-	// Without it such records fail: a queue hands them over until it moves them to its dead-letter
-	// queue, and a stream until its mapping gives them up. A record whose outcome is unknown can
-	// still be settled; if you want it to come again meanwhile, return the error.
+	// Without Poison such records fail: a queue hands them over until it moves them to its
+	// dead-letter queue, and a stream until its mapping gives them up.
 	Poison func(ctx context.Context, record R, err error) error
 	// Visibility, of an SQS queue alone, says when messages that another invocation executes come
 	// again: package batchsqs has one. It gets the rest of the lease of that execution, which is

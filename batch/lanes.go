@@ -25,8 +25,8 @@ func (b *batch[R, Out]) work(ctx context.Context) {
 	}
 }
 
-// atOnce runs lanes at the same time, as many as may. Of copies that begin together the first one
-// of the event is the first.
+// atOnce runs lanes at the same time, as many as may. Copies stand in line in the order of the
+// event.
 func (b *batch[R, Out]) atOnce(ctx context.Context, lanes [][]int) {
 	slots := make(chan struct{}, b.c.Concurrency)
 	var running sync.WaitGroup
@@ -89,8 +89,7 @@ func (b *batch[R, Out]) inOrder(ctx context.Context, lane []int, t turn) {
 	}
 }
 
-// restOfLease returns for how long another execution is protected, at least a second: no clock is
-// exact.
+// restOfLease is for how long another execution is protected, and a second at least: clocks differ.
 func restOfLease(err error) time.Duration {
 	var rest time.Duration
 	for e, is := errors.AsType[*idempotent.Error](err); is; e, is = errors.AsType[*idempotent.Error](e.Err) {
@@ -114,13 +113,10 @@ func (b *batch[R, Out]) waitForOthers(ctx context.Context) {
 	b.atOnce(ctx, lanes)
 }
 
-// lease is how long a claim is protected where nothing else is configured.
-const lease = 30 * time.Second
-
 // patient returns a context in which the handler waits for another execution. Without a deadline it
-// waits for one lease.
+// waits for a lease, as it is where nothing else is configured.
 func (b *batch[R, Out]) patient(ctx context.Context) context.Context {
-	until := time.Now().Add(lease)
+	until := time.Now().Add(30 * time.Second)
 	if deadline, limited := ctx.Deadline(); limited {
 		until = deadline.Add(-b.c.Reserve)
 	}

@@ -10,8 +10,7 @@ import (
 	"time"
 )
 
-// Lister is implemented by stores that can list what they hold, for operators and tools. No
-// delivery lists.
+// Lister is implemented by stores that can list what they hold, for operators and tools.
 type Lister interface {
 	// List yields the records that the query names, in no order. It reads page by page, as far as
 	// the caller goes on. It is no snapshot: a record that is written meanwhile may be missing, and
@@ -57,8 +56,8 @@ type Query struct {
 	// when. The index does not know it.
 	CreatedBefore time.Time
 
-	// Index has the store read its index of the records with attention, which a query needs that
-	// Indexable reports. Without it, the store reads everything that it holds.
+	// Index has the store read its index of the records with attention, for a query of which
+	// Indexable is true. Without it, the store reads everything that it holds.
 	Index bool
 	// PageSize is how many records one page reads at most; 0 leaves it to the store.
 	PageSize int
@@ -135,8 +134,8 @@ func (n noLister) ListCost(context.Context, Query) (Cost, error) {
 	return Cost{}, lacks(n.store, ErrNoListing, "list cost")
 }
 
-// ReleasedWait is after how long a record that was released with steps is overdue, see
-// [Record.AttentionAt]. Until then its client is expected to retry.
+// ReleasedWait is after how long a record that was released with steps is overdue. Until then its
+// client is expected to retry.
 const ReleasedWait = time.Hour
 
 // attentionShards is over how many values of [Record.Attention] the records of one operation are

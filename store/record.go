@@ -71,9 +71,8 @@ const (
 // Expiry up before it hands a record to a store. A zero field says that there is none, or that
 // nobody knows.
 type Record struct {
-	// Key is the record key, "<operation>#<hash of scope and key>": printable ASCII without spaces.
-	// A handler that shares records with AWS Powertools has their keys, "<prefix>#<digest>", whose
-	// prefix may be any text.
+	// Key is "<operation>#<hash of scope and key>": printable ASCII without spaces. Shared with AWS
+	// Powertools it is "<prefix>#<digest>", whose prefix may be any text.
 	Key    string
 	Status Status
 	// Owner is the random token of the claim that wrote the record last; empty in a record written
@@ -82,15 +81,15 @@ type Record struct {
 	// Lease is the instant until which an in-progress record is protected from a takeover.
 	Lease time.Time
 	// Expiry is the instant until which a record counts. From then on it is as good as gone,
-	// whatever its status, unless it is in progress and its Lease lives; and a store may drop it.
+	// whatever its status, unless it is in progress and its Lease lives.
 	Expiry time.Time
 	// Fingerprint is the digest of the request that the key stands for, with its algorithm version.
 	Fingerprint string
 	// Result is the JSON text of the result of a completed record; nil when Parts is set. Of a
 	// record that AWS Powertools wrote it is the text that it kept, which need not be JSON.
 	Result []byte
-	// Layout is the form in which Result is kept. A record that AWS Powertools wrote as a value of
-	// the store's kind comes with LayoutValue, one that it wrote as text with LayoutNative.
+	// Layout is the form in which Result is kept. What AWS Powertools wrote as a value of the
+	// store's kind comes with LayoutValue, and what it wrote as text with LayoutNative.
 	Layout Layout
 	// Parts is non-empty when the result is kept beside the record. Its content belongs to the
 	// store, which must then implement [ResultReader].
@@ -98,8 +97,8 @@ type Record struct {
 	// Seal names the claim that completed the record and the digest of its result, see [Seal] and
 	// [CommitSeal]; empty in a record that AWS Powertools completed.
 	Seal string
-	// Attempt counts the claims of the record, those of a reconciliation included, since it was
-	// last deleted or replaced, the current one included.
+	// Attempt counts the claims of the record since it was last deleted or replaced, with the
+	// current one and those of reconciliations.
 	Attempt int
 	// CreatedAt is the instant of the first claim.
 	CreatedAt time.Time
@@ -117,8 +116,8 @@ type Record struct {
 	// Steps are the steps that the execution has written, by name; nil in a completed record. In
 	// the next record of a Swap they are only those that the write changes.
 	Steps map[string]Step
-	// StepWrites counts the writes of steps since the record was last claimed as a new one; 0 in a
-	// completed record. A store counts them; of the next record of a Swap it means nothing.
+	// StepWrites is how the store counts the writes of steps since the record was last claimed as a
+	// new one; 0 in a completed record. In the next record of a Swap it means nothing.
 	StepWrites int
 	// Unmarked says that an execution may have begun steps without marking them first: any that
 	// Steps does not have, except StepNames. Without it, only StepNames may have begun so. A
@@ -137,11 +136,11 @@ type Record struct {
 	//     the lease that its claim took. A renewal does not move it
 	Attention   string
 	AttentionAt time.Time
-	// Tries counts how often a reconciliation has asked about the record without an answer, since
-	// the execution that it is about. It is 0 in a completed record.
+	// Tries counts how often a reconciliation has asked about the last execution without an answer.
+	// It is 0 in a completed record.
 	Tries int
-	// Questions counts those claims of Attempt under which nothing was executed, because a resolver
-	// was asked.
+	// Questions counts those claims of Attempt under which a resolver was asked instead of the
+	// handler.
 	Questions int
 	// Trace is the trace context of the execution that has or had the record last, as the header
 	// traceparent of W3C Trace Context has it (55 bytes). A reconciliation leaves it.

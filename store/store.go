@@ -85,8 +85,7 @@ type Store interface {
 	Swap(ctx context.Context, seen, next Record) (held Record, swapped bool, err error)
 
 	// Delete removes the held record if it is the one that was seen, by the comparison of Swap:
-	// also by its step writes, so that who has seen none deletes none. A record that is not held,
-	// or is another one, is left alone: deleted is false.
+	// also by its step writes, so that who has seen none deletes none. Otherwise deleted is false.
 	Delete(ctx context.Context, seen Record) (deleted bool, err error)
 
 	// Get reads the record held under key.
