@@ -99,7 +99,8 @@ func (b *batch[R, Out]) tell(told *report.Batch) (again []queue.Record[R]) {
 		if e.FunctionErr != nil {
 			told.FunctionsFailed++
 		}
-		if e.Outcome != report.RecordSucceeded && e.Outcome != report.RecordNotBegun && len(told.Problems) < maxProblems {
+		if e.Outcome != report.RecordSucceeded && e.Outcome != report.RecordNotBegun &&
+			len(told.Problems) < maxProblems {
 			e.ID, e.Receives = rec.Name, rec.Receives
 			told.Problems = append(told.Problems, e)
 		}
