@@ -10,12 +10,10 @@ import (
 	"github.com/go-idempotent/idempotent/report"
 )
 
-// Units of CloudWatch.
+// Units of CloudWatch. A tag may have others, such as Bytes, and Milliseconds for durations.
 const (
-	count        = "Count"
-	milliseconds = "Milliseconds"
-	seconds      = "Seconds"
-	bytes        = "Bytes"
+	count   = "Count"
+	seconds = "Seconds"
 )
 
 // reports are the types of what is written as metrics.
@@ -72,10 +70,10 @@ func taggedOf(t reflect.Type, key string) (all []tagged) {
 			switch word {
 			case "always":
 				f.always = true
-			case milliseconds, seconds, bytes:
-				f.unit = word
-			default:
+			case "dimension", "property", "key", "type":
 				f.kind = word
+			default:
+				f.unit = word
 			}
 		}
 		all = append(all, f)
