@@ -15,13 +15,8 @@ import (
 	"github.com/go-idempotent/idempotent/report"
 )
 
-// one runs a record, when its turn has come. There is always time to wait for another execution of
-// the record, if that is all.
-func (b *batch[R, Out]) one(ctx context.Context, rec queue.Record[R], t turn, waits bool) report.BatchProblem {
-	if t.before != nil {
-		<-t.before
-	}
-	defer close(t.mine)
+// one runs a record. There is always time to wait for another execution of it, if that is all.
+func (b *batch[R, Out]) one(ctx context.Context, rec queue.Record[R], waits bool) report.BatchProblem {
 	if b.late(ctx) && !waits {
 		return report.BatchProblem{Outcome: report.RecordNotBegun, Again: true}
 	}
@@ -42,32 +37,6 @@ func (b *batch[R, Out]) one(ctx context.Context, rec queue.Record[R], t turn, wa
 		e.Again = e.FunctionErr != nil
 	}
 	return e
-}
-
-// turn is a place in the line for a key: before is closed when whoever asked last for the key has
-// given it back, and is nil if nobody has. To close mine gives it back.
-type turn struct{ before, mine chan struct{} }
-
-// inLine gets a record in line for its key: copies run one after the other, as they ask for it. The
-// name of the stored record is that by which they know each other. Why there is none, an error or a
-// panic, the handler reports: such a record waits for nobody.
-func (b *batch[R, Out]) inLine(ctx context.Context, rec queue.Record[R]) turn {
-	t := turn{mine: make(chan struct{})}
-	if len(b.records) == 1 {
-		return t
-	}
-	var key string
-	_ = guarded(func() error {
-		d, err := b.handler.Describe(ctx, rec.Event)
-		key = d.RecordKey
-		return err
-	})
-	if key != "" {
-		b.mu.Lock()
-		defer b.mu.Unlock()
-		t.before, b.last[key] = b.last[key], t.mine
-	}
-	return t
 }
 
 func (b *batch[R, Out]) handle(ctx context.Context, rec queue.Record[R], waits bool) (report.BatchOutcome, error) {

@@ -3,6 +3,7 @@ package batch
 import (
 	"context"
 	"errors"
+	"slices"
 	"sync"
 	"time"
 
@@ -15,73 +16,94 @@ import (
 )
 
 func (b *batch[R, Out]) work(ctx context.Context) {
-	lanes, copies := b.lanes()
+	lanes, copies := b.lanes(ctx)
 	b.atOnce(ctx, lanes)
 	for i, first := range copies {
 		b.ends[i] = b.ends[first]
 	}
 	if b.source != queue.SQS {
-		b.waitForOthers(ctx)
+		b.waitForOthers(ctx, lanes)
 	}
 }
 
-// atOnce runs lanes at the same time, as many as may. Copies stand in line in the order of the
-// event.
+// atOnce runs lanes at the same time, as many as may.
 func (b *batch[R, Out]) atOnce(ctx context.Context, lanes [][]int) {
 	slots := make(chan struct{}, b.c.Concurrency)
 	var running sync.WaitGroup
-	for _, lane := range lanes {
+	for _, lane := range lanes { // of which some are empty
 		slots <- struct{}{}
-		first := b.inLine(ctx, b.records[lane[0]])
 		running.Go(func() {
 			defer func() { <-slots }()
-			b.inOrder(ctx, lane, first)
+			b.inOrder(ctx, lane)
 		})
 	}
 	running.Wait()
 }
 
-// lanes returns the indexes of the records that run one after the other: those of a group, or, if
-// nothing is to run at the same time, all of them. A message with the id of an earlier one is its
-// copy. A sequence number says nothing of that kind: records of a stream that were sent together,
-// and taken apart by the function, have the same one.
-func (b *batch[R, Out]) lanes() (lanes [][]int, copies map[int]int) {
+// lanes returns the indexes of the records that run one after the other: those of a group, and
+// those with one key; or, if nothing is to run at the same time, all of them. A message with the id
+// of an earlier one is its copy. A sequence number says nothing of that kind: records of a stream
+// that were sent together, and taken apart by the function, have the same one.
+func (b *batch[R, Out]) lanes(ctx context.Context) (lanes [][]int, copies map[int]int) {
 	copies = map[int]int{}
-	first, place := map[string]int{}, map[string]int{}
+	first, last := map[string]int{}, map[string]int{}
+	lead := make([]int, len(b.records)) // an earlier record of the same lane, or itself if it is the first
+	leader := func(i int) int {
+		for i != lead[i] {
+			i = lead[i]
+		}
+		return i
+	}
 	for i, rec := range b.records {
 		if original, twice := first[rec.ID]; twice && b.source == queue.SQS {
 			copies[i] = original
 			continue
 		}
 		first[rec.ID] = i
-		p, known := place[rec.Group]
-		switch {
-		case b.c.Concurrency == 1 && len(lanes) > 0:
-			p = 0
-		case rec.Group == "" || !known:
-			p = len(lanes)
-			place[rec.Group] = p
-			lanes = append(lanes, nil)
+		lead[i] = i
+		for _, name := range b.sharedBy(ctx, rec) {
+			if before, known := last[name]; known && name != "" {
+				one, other := leader(before), leader(i)
+				lead[max(one, other)] = min(one, other)
+			}
+			last[name] = i
 		}
-		lanes[p] = append(lanes[p], i)
+	}
+	lanes = make([][]int, len(b.records)) // one for each leader
+	for i := range b.records {
+		if _, copied := copies[i]; !copied {
+			lanes[leader(i)] = append(lanes[leader(i)], i)
+		}
 	}
 	return lanes, copies
 }
 
+// sharedBy returns what the records of a lane have in common: their group, and the name of the
+// stored record, by which copies know each other; both may be empty. Why there is no such name, an
+// error or a panic, the handler reports.
+func (b *batch[R, Out]) sharedBy(ctx context.Context, rec queue.Record[R]) []string {
+	if b.c.Concurrency == 1 || len(b.records) == 1 {
+		return []string{"all"}
+	}
+	var key string
+	_ = guarded(func() error {
+		d, err := b.handler.Describe(ctx, rec.Event)
+		key = d.RecordKey
+		return err
+	})
+	return []string{rec.Group, key}
+}
+
 // inOrder runs the records of a lane, those of a group up to the first one that has to come again.
-// t is the turn of the first record.
-func (b *batch[R, Out]) inOrder(ctx context.Context, lane []int, t turn) {
+func (b *batch[R, Out]) inOrder(ctx context.Context, lane []int) {
 	stopped := map[string]bool{}
-	for at, i := range lane {
+	for _, i := range lane {
 		group := b.records[i].Group
 		if stopped[group] {
 			b.ends[i] = report.BatchProblem{Outcome: report.RecordNotBegun, Again: true}
 			continue
 		}
-		if at > 0 {
-			t = b.inLine(ctx, b.records[i])
-		}
-		b.ends[i] = b.one(ctx, b.records[i], t, b.waits && at == 0)
+		b.ends[i] = b.one(ctx, b.records[i], b.ends[i].Outcome == report.RecordInProgress)
 		if b.ends[i].Outcome == report.RecordInProgress {
 			b.ends[i].FunctionErr = b.setVisibility(ctx, i)
 		}
@@ -102,12 +124,17 @@ func restOfLease(err error) time.Duration {
 // with what is behind them in their groups. Lambda repeats a stream at once, and not often: its
 // retries would be over before the leases are. So it waits also where there is no time for a try,
 // as long as there is time for the answer.
-func (b *batch[R, Out]) waitForOthers(ctx context.Context) {
-	var lanes [][]int
+func (b *batch[R, Out]) waitForOthers(ctx context.Context, lanes [][]int) {
+	again := map[int]bool{}
 	for i, e := range b.ends {
 		if e.Outcome == report.RecordInProgress {
-			lanes = append(lanes, b.groupFrom(i))
+			for _, behind := range b.groupFrom(i) {
+				again[behind] = true
+			}
 		}
+	}
+	for n, lane := range lanes {
+		lanes[n] = slices.DeleteFunc(lane, func(i int) bool { return !again[i] })
 	}
 	b.waits = true
 	b.atOnce(ctx, lanes)

@@ -50,6 +50,22 @@ func TestMessagesWithOneKeyRunOneAfterTheOther(t *testing.T) {
 	})
 }
 
+func TestMessagesOfTwoGroupsWithOneKeyRunOneAfterTheOther(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		q := queue(t, queueConfig{}, byBody())
+		q.takes(time.Second, nil, "a1", "b1", "c1", "c2")
+		all := inGroups("a1", "b1", "c1", "a1", "c2")
+		all.Records[2].Body = "b1"
+		all.Records[3].MessageId, all.Records[3].Attributes["MessageGroupId"] = "id-3", "b"
+		began := time.Now()
+		require.Empty(t, q.again(all))
+		require.Equal(t, []string{"a1", "b1", "c2"}, q.sorted())
+		require.Equal(t, 5, q.report.Succeeded)
+		require.Equal(t, 3*time.Second, time.Since(began))
+	})
+}
+
 // A copy that would have to execute has waited for the other one, and the time is up.
 func TestACopyThatHasWaitedIsNotBegunTooLate(t *testing.T) {
 	t.Parallel()

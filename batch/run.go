@@ -45,9 +45,7 @@ func newRunner[R, Out any](name, source string, handler *idempotent.Handler[R, O
 // run returns the records of an event that have to come again, in the order of the event.
 func (r *runner[R, Out]) run(ctx context.Context, records []queue.Record[R]) (again []queue.Record[R], err error) {
 	began := time.Now()
-	b := &batch[R, Out]{
-		runner: r, records: records, ends: make([]report.BatchProblem, len(records)), last: map[string]chan struct{}{},
-	}
+	b := &batch[R, Out]{runner: r, records: records, ends: make([]report.BatchProblem, len(records))}
 	told := report.Batch{Operation: r.handler.Operation(), Source: r.source, Records: len(records)}
 	endTrace := func(report.Batch) {}
 	if r.c.Trace != nil {
@@ -81,13 +79,8 @@ type batch[R, Out any] struct {
 	// waits says that records are waited for which other executions have in progress.
 	waits bool
 
-	// Who waits for a channel stands still in a bubble of testing/synctest, and who waits for a
-	// mutex does not: nobody keeps it for long.
-	mu sync.Mutex
-	// last is closed when whoever asked last for a key has given it back.
-	last map[string]chan struct{}
-	// slowest is the longest time that a record took.
-	slowest time.Duration
+	mu      sync.Mutex    // guards slowest
+	slowest time.Duration // the longest time that a record took
 }
 
 // tell tells what became of the records, and returns those that have to come again, each once.
