@@ -50,8 +50,7 @@ type BatchProblem struct {
 	// of Kafka.
 	ID      string       `log:"id"`
 	Outcome BatchOutcome `log:"outcome"`
-	// Receives is how often the queue has handed the message over, this time included. It is 0 for
-	// the record of a stream.
+	// Receives is how often a queue has handed the message over, this time included.
 	Receives int `log:"receives"`
 	// Again says that the record comes again. Otherwise it is acknowledged.
 	Again bool `log:"again,always"`

@@ -5,8 +5,8 @@ import "time"
 // Reconciled is what one run of a reconciliation did.
 type Reconciled struct {
 	Operation string `emf:"Operation,dimension" log:"operation"`
-	// Asked counts the records that the resolver was asked about, or that were handed over because
-	// they were given up.
+	// Asked counts the records that the resolver was asked about, or that were handed over as given
+	// up.
 	Asked int `emf:"ReconcileAsked,always" log:"asked"`
 	// Completed, Released, Scheduled and GivenUp count what became of them. Scheduled are due again
 	// later.
@@ -54,9 +54,8 @@ type ReconcileOutcome string
 const (
 	// ReconcileCompleted: the resolver found the result. It is stored, and requests get it.
 	ReconcileCompleted ReconcileOutcome = "completed"
-	// ReconcileReleased: the resolver found that nothing has happened. The next request executes.
-	// If the record has steps that were recorded, it stays one that somebody has to settle, because
-	// half of it has been done.
+	// ReconcileReleased: the resolver found that nothing has happened. The next request executes. A
+	// record with recorded steps still waits for somebody, because half of it has been done.
 	ReconcileReleased ReconcileOutcome = "released"
 	// ReconcileScheduled: nobody can tell yet. The record is as it was, and is due again later.
 	ReconcileScheduled ReconcileOutcome = "scheduled"
@@ -64,23 +63,23 @@ const (
 	ReconcileGivenUp ReconcileOutcome = "given up"
 	// ReconcileBusy: an execution holds the record, or another reconciliation. Nobody was asked.
 	ReconcileBusy ReconcileOutcome = "busy"
-	// ReconcileClosed: there is nothing to ask about: the record is gone, or completed, or the next
-	// request executes anyway, or it is not due. Nobody was asked.
+	// ReconcileClosed: nobody was asked, because the record is gone, completed, or not due, or the
+	// next request executes anyway.
 	ReconcileClosed ReconcileOutcome = "closed"
 	// ReconcileElsewhere: the lease was lost while the resolver was asked, and somebody else has
 	// the record or has settled it. The answer does not count.
 	ReconcileElsewhere ReconcileOutcome = "elsewhere"
 )
 
-// Attention is how many records of an operation wait for somebody to settle them, at one instant.
-// No invocation can tell: a record whose client no longer retries makes no more reports. A job that
-// lists the records can. They are those that are UNKNOWN, and those that stopped between two steps
-// and that nobody has retried.
+// Attention is how many records of an operation wait for somebody to settle them, at one instant:
+// those that are UNKNOWN, and those that stopped between two steps and that nobody has retried. No
+// invocation can tell, because a record whose client no longer retries makes no more reports. A job
+// that lists the records can.
 type Attention struct {
 	Operation string `emf:"Operation,dimension" log:"operation"`
 	// Open is how many records wait.
 	Open int `emf:"OpenAttention,always" log:"open,always"`
-	// Oldest is for how long the one has waited that has waited longest, 0 if none waits.
+	// Oldest is for how long the first of them has waited.
 	Oldest time.Duration `emf:"OldestAttention,Seconds,always" log:"oldest"`
 	// GivenUp is how many of them no reconciliation asks about any more.
 	GivenUp int `emf:"GivenUpAttention,always" log:"given_up"`

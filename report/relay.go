@@ -18,11 +18,9 @@ type Relay struct {
 	PutOff int `emf:"MessagePutOff" log:"put_off"`
 	// GivenUp counts messages that nobody delivers any more before somebody has looked at them.
 	GivenUp int `emf:"MessageGivenUp" log:"given_up"`
-	// Unmarked counts messages that were delivered, could not be marked as done, and may come
-	// again.
+	// Unmarked counts messages that were delivered and not marked as done: they may come again.
 	Unmarked int `emf:"MessageUnmarked" log:"unmarked"`
-	// Uncounted counts messages whose try could not be written, whether it was one that failed or
-	// one that was not begun.
+	// Uncounted counts messages whose try could not be written, whether it failed or was not begun.
 	Uncounted int `emf:"MessageUncounted" log:"uncounted"`
 	// NotBegun counts messages for which no time was left.
 	NotBegun int `emf:"MessageNotBegun" log:"not_begun"`
@@ -33,8 +31,7 @@ type Relay struct {
 	Foreign int `emf:"MessageForeign" log:"foreign"`
 	// Err is why the invocation failed.
 	Err error `emf:"RelayFailed" json:"-" log:"error"`
-	// Slowest is how long the one took that took longest from its commit to its delivery, by the
-	// clocks of two functions.
+	// Slowest is the longest time from a commit to its delivery, by the clocks of two functions.
 	Slowest time.Duration `emf:"MessageLatency,Milliseconds" log:"slowest"`
 	// Left is what was left after a drain, nil after an invocation of a stream.
 	Left *Left `log:"left"`
@@ -44,8 +41,8 @@ type Relay struct {
 
 // Left is what is in an outbox.
 type Left struct {
-	// Pending is how many messages wait for their delivery, Oldest for how long the one waits that
-	// was committed first. Those that were given up do not count.
+	// Pending is how many messages wait for their delivery, without those that were given up.
+	// Oldest is for how long the one waits that was committed first.
 	Pending int           `emf:"PendingMessages,always"       log:"pending,always"`
 	Oldest  time.Duration `emf:"OldestMessage,Seconds,always" log:"oldest,always"`
 	// GivenUp is how many nobody delivers before somebody has looked at them.

@@ -6,8 +6,7 @@ import "time"
 type Step struct {
 	Name string  `log:",key"`
 	End  StepEnd `log:"end"`
-	// Start is when the function of the step began, or when the step was asked for, if it did not
-	// run.
+	// Start is when the function of the step began, or else when the step was asked for.
 	Start time.Time
 	// Took is how long the function ran, Recording how long the writes of the step took.
 	Took      time.Duration `log:"took"`

@@ -3,6 +3,7 @@ package store
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -38,16 +39,9 @@ func MayPass(err error) bool {
 	if _, unreadable := errors.AsType[*UnreadableError](err); unreadable {
 		return false
 	}
+	passing := []Failure{FailureThrottled, FailureConflict, FailureTimeout, FailureUnavailable}
 	failed, ok := errors.AsType[*Error](err)
-	if !ok {
-		return true
-	}
-	switch failed.Kind {
-	case FailureThrottled, FailureConflict, FailureTimeout, FailureUnavailable:
-		return true
-	default:
-		return false
-	}
+	return !ok || slices.Contains(passing, failed.Kind)
 }
 
 // Error is how a [Store] reports that a call failed.
