@@ -211,7 +211,7 @@ func TestEveryWordOfALogIsExplained(t *testing.T) {
 		states = append(states, string(s))
 	}
 	for heading, words := range map[string][]string{
-		"Reasons":     constants(t, "../../store/reason.go", `Reason\w+`),
+		"Reasons":     constants(t, "../../store/record.go", `Reason\w+`),
 		"States":      states,
 		"Outcomes":    constants(t, "../../report/delivery.go", `\w+ +Outcome`),
 		"Settlements": constants(t, "../../report/delivery.go", `\w+ +Settlement`),
@@ -232,7 +232,7 @@ func TestEveryWordOfALogIsExplained(t *testing.T) {
 // constants are the values of the constants of a file that are declared like this.
 func constants(t *testing.T, file, declared string) (values []string) {
 	t.Helper()
-	pattern := regexp.MustCompile(`(?m)^\t` + declared + ` += "(.*)"$`)
+	pattern := regexp.MustCompile(`(?m)^\t` + declared + ` += "([^"]*)"(?: +// .*)?$`)
 	for _, found := range pattern.FindAllStringSubmatch(readPage(t, file), -1) {
 		values = append(values, found[1])
 	}
