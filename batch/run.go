@@ -85,10 +85,10 @@ type batch[R, Out any] struct {
 
 // tell tells what became of the records, and returns those that have to come again, each once.
 func (b *batch[R, Out]) tell(told *report.Batch) (again []queue.Record[R]) {
-	named := map[string]bool{}
+	named, ended := map[string]bool{}, map[report.BatchOutcome]int{}
 	for i, e := range b.ends {
 		rec := b.records[i]
-		told.Count(e.Outcome)
+		ended[e.Outcome]++
 		if e.FunctionErr != nil {
 			told.FunctionsFailed++
 		}
@@ -102,7 +102,10 @@ func (b *batch[R, Out]) tell(told *report.Batch) (again []queue.Record[R]) {
 			again = append(again, rec)
 		}
 	}
-	told.Again = len(again)
+	told.Succeeded, told.Terminal = ended[report.RecordSucceeded], ended[report.RecordTerminal]
+	told.Poison, told.InProgress = ended[report.RecordPoison], ended[report.RecordInProgress]
+	told.Failed, told.Panicked = ended[report.RecordFailed], ended[report.RecordPanicked]
+	told.NotBegun, told.Again = ended[report.RecordNotBegun], len(again)
 	return again
 }
 

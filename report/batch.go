@@ -59,23 +59,3 @@ type BatchProblem struct {
 	// FunctionErr is the error of the function of the configuration that got the record.
 	FunctionErr error `log:"function_error"`
 }
-
-// Count counts a record by its outcome.
-func (b *Batch) Count(o BatchOutcome) {
-	switch o {
-	case RecordSucceeded:
-		b.Succeeded++
-	case RecordTerminal:
-		b.Terminal++
-	case RecordPoison:
-		b.Poison++
-	case RecordInProgress:
-		b.InProgress++
-	case RecordFailed:
-		b.Failed++
-	case RecordPanicked:
-		b.Panicked++
-	case RecordNotBegun:
-		b.NotBegun++
-	}
-}
