@@ -38,12 +38,12 @@ const (
 	ReasonUncertain  = "uncertain"   // the handler marked its error as uncertain
 	ReasonResultLost = "result-lost" // the handler returned, but its result could not be stored
 
-	// The policy refuses crashed executions, and
+	// Where the policy refuses crashed executions:
 	ReasonPanic       = "panic"       // the handler panicked or called runtime.Goexit
 	ReasonInterrupted = "interrupted" // its context ended before there was a result to store
 	ReasonCrashed     = "crashed"     // its lease ended, and nobody said how
 
-	// The policy refuses failed executions, and
+	// Where the policy refuses failed executions:
 	ReasonError     = "error"      // the handler failed
 	ReasonNotStored = "not-stored" // its result is not to be stored
 )
