@@ -92,7 +92,7 @@ type parser struct {
 
 	depth int      // arrays and objects that are open
 	open  []member // of the objects that are, outermost first
-	noted []object // that are to be put in order, by start; none is within another one
+	noted []object // that are to be put in order
 	room  []byte   // to do so
 }
 

@@ -3,9 +3,9 @@ package fingerprint
 import (
 	"cmp"
 	"slices"
-	"strings"
 
 	"github.com/go-idempotent/idempotent/internal/fold"
+	"github.com/go-idempotent/idempotent/internal/jsontext"
 )
 
 // immediate is the number of levels on which objects are put in order as soon as they end, so that
@@ -25,7 +25,6 @@ type member struct {
 type object struct {
 	start, end int
 	members    []member // in the order of their keys
-	within     []object // noted ones, by start
 }
 
 // order tells that an array or an object, which began at start, ends with text, the output so far.
@@ -45,15 +44,15 @@ func (p *parser) order(text []byte, start, open, noted int) error {
 		return &SyntaxError{Offset: source, Reason: reasonDuplicate}
 	}
 	if !slices.IsSortedFunc(members, inText) {
-		within := slices.Clone(p.noted[noted:])
 		if p.depth >= immediate {
 			members = slices.Clone(members) // those of other objects take their place
 		}
-		p.noted = append(p.noted[:noted], object{start, len(text), members, within})
+		p.noted = append(p.noted, object{start, len(text), members})
 	}
-	if p.depth < immediate && len(p.noted) > noted {
+	if within := p.noted[noted:]; p.depth < immediate && len(within) > 0 {
+		slices.SortFunc(within, func(a, b object) int { return cmp.Compare(a.start, b.start) })
 		p.room = slices.Grow(p.room[:0], len(text)-start)
-		p.room = appendOrdered(p.room, text, start, len(text), p.noted[noted:])
+		p.room = appendOrdered(p.room, text, start, len(text), within)
 		copy(text[start:], p.room)
 		p.noted = p.noted[:noted]
 	}
@@ -79,39 +78,30 @@ func sortMembers(members []member, text []byte, compare func(a, b []byte) int) (
 	return source
 }
 
-// appendOrdered appends text[start:end] to dst with noted objects in order, of which it takes those
-// that begin there. It calls itself once per level of nesting, at most [MaxDepth] deep.
+// appendOrdered appends text[start:end] to dst with the noted objects that begin there in order. It
+// calls itself once per level of nesting, at most [MaxDepth] deep.
 func appendOrdered(dst, text []byte, start, end int, noted []object) []byte {
-	first, _ := slices.BinarySearchFunc(noted, start, func(o object, at int) int { return o.start - at })
-	for _, o := range noted[first:] {
-		if o.start >= end {
-			break
+	for {
+		next, _ := slices.BinarySearchFunc(noted, start, func(o object, at int) int { return o.start - at })
+		if next == len(noted) || noted[next].start >= end {
+			return append(dst, text[start:end]...)
 		}
+		o := noted[next]
 		dst = append(dst, text[start:o.start]...)
 		separator := byte('{')
 		for _, m := range o.members {
-			dst = appendOrdered(append(dst, separator), text, int(m.start), int(m.end), o.within)
+			dst = appendOrdered(append(dst, separator), text, int(m.start), int(m.end), noted)
 			separator = ','
 		}
 		dst = append(dst, '}')
 		start = o.end
 	}
-	return append(dst, text[start:end]...)
 }
 
 // keyOf returns the key that a canonical text begins with, between its quotes, with its escapes.
 // Folding it is folding the key: each character has one spelling, and no escape sequence becomes
 // another one.
-func keyOf(text []byte) []byte {
-	for i := 1; ; i++ {
-		switch text[i] {
-		case '"':
-			return text[1:i]
-		case '\\':
-			i++
-		}
-	}
-}
+func keyOf(text []byte) []byte { return text[1 : jsontext.End(text, 0)-1] }
 
 // compareKeys compares the keys at the beginning of two canonical texts by the UTF-16 code units of
 // their characters (RFC 8785 section 3.2.3). A canonical text has one spelling for each character,
@@ -147,11 +137,7 @@ func sortUnit(key []byte) int {
 		return int(c) + 0x10
 	case c != '\\':
 		return int(c)
-	case key[1] == 'u':
-		return int(key[4]-'0')<<4 | strings.IndexByte(lowerHex, key[5])
 	}
-	if i := strings.IndexByte(shortLetters, key[1]); i >= 0 {
-		return int(shortControls[i])
-	}
-	return int(key[1])
+	r, _ := jsontext.Escape(key)
+	return int(r)
 }

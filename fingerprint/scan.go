@@ -7,6 +7,8 @@ import (
 	"strings"
 	"unicode/utf16"
 	"unicode/utf8"
+
+	"github.com/go-idempotent/idempotent/internal/jsontext"
 )
 
 // peek returns the next byte, or 0 at the end: no token starts with a zero byte, so both are
@@ -20,14 +22,8 @@ func (p *parser) peek() byte {
 
 // token consumes white space and returns the byte behind it, as peek does.
 func (p *parser) token() byte {
-	for {
-		switch c := p.peek(); c {
-		case ' ', '\t', '\n', '\r':
-			p.pos++
-		default:
-			return c
-		}
-	}
+	p.pos = jsontext.Space(p.src, p.pos)
+	return p.peek()
 }
 
 // accept consumes white space and then the next byte if it is c.
@@ -84,85 +80,44 @@ func (p *parser) string(dst []byte) (_ []byte, err error) {
 	}
 }
 
-// The control characters that have an escape of their own, and its letters; the digits of the
-// others.
-const (
-	shortControls = "\b\t\n\f\r"
-	shortLetters  = "btnfr"
-	lowerHex      = "0123456789abcdef"
-)
-
-// escape appends the character that the escape sequence at the current position stands for.
+// escape appends the character that the escape sequence at the current position stands for, or a
+// pair of them.
 func (p *parser) escape(dst []byte) ([]byte, error) {
 	start := p.pos
-	p.pos++ // the backslash
-	letter := p.peek()
-	short := strings.IndexByte(`"\/`+shortLetters, letter)
-	if short < 0 && letter != 'u' {
-		return nil, p.unexpected(reasonEscape)
-	}
-	p.pos++
-	if short >= 0 {
-		return appendCharacter(dst, rune((`"\/` + shortControls)[short])), nil
-	}
-	r, err := p.hex()
-	if err != nil {
+	if err := p.sequence(); err != nil {
 		return nil, err
 	}
-	if utf16.IsSurrogate(r) {
-		if r, err = p.surrogate(start, r); err != nil {
+	r, _ := jsontext.Escape(p.src[start:p.pos])
+	if utf16.IsSurrogate(r) && bytes.HasPrefix(p.src[p.pos:], []byte(`\u`)) {
+		if err := p.sequence(); err != nil {
 			return nil, err
 		}
+		r, _ = jsontext.Escape(p.src[start:p.pos])
 	}
-	return appendCharacter(dst, r), nil
+	if utf16.IsSurrogate(r) {
+		return nil, &SyntaxError{Offset: start, Reason: reasonSurrogate}
+	}
+	return jsontext.Escapes{}.AppendRune(dst, r), nil
 }
 
-// surrogate reads what must follow the first half of a pair, whose escape began at start, and
-// returns the character of both.
-func (p *parser) surrogate(start int, first rune) (rune, error) {
-	if bytes.HasPrefix(p.src[p.pos:], []byte(`\u`)) {
-		p.pos += len(`\u`)
-		second, err := p.hex()
-		if err != nil {
-			return 0, err
-		}
-		if r := utf16.DecodeRune(first, second); r != utf8.RuneError { // no pair stands for U+FFFD
-			return r, nil
-		}
+// sequence consumes one escape sequence.
+func (p *parser) sequence() error {
+	p.pos++ // the backslash
+	digits := 0
+	switch letter := p.peek(); {
+	case letter == 'u':
+		digits = 4
+	case strings.IndexByte(`"\/bfnrt`, letter) < 0:
+		return p.unexpected(reasonEscape)
 	}
-	return 0, &SyntaxError{Offset: start, Reason: reasonSurrogate}
-}
-
-// hex reads the four digits of a \u escape.
-func (p *parser) hex() (rune, error) {
-	var r rune
-	for range 4 {
-		switch c := p.peek(); {
-		case '0' <= c && c <= '9':
-			r = r<<4 | rune(c-'0')
-		case 'a' <= c && c <= 'f':
-			r = r<<4 | rune(c-'a'+10)
-		case 'A' <= c && c <= 'F':
-			r = r<<4 | rune(c-'A'+10)
-		default:
-			return 0, p.unexpected(reasonHex)
+	p.pos++
+	for range digits {
+		if strings.IndexByte("0123456789abcdefABCDEF", p.peek()) < 0 {
+			return p.unexpected(reasonHex)
 		}
 		p.pos++
 	}
-	return r, nil
-}
-
-func appendCharacter(dst []byte, r rune) []byte {
-	if r < ' ' {
-		if i := strings.IndexRune(shortControls, r); i >= 0 {
-			return append(dst, '\\', shortLetters[i])
-		}
-		return append(dst, '\\', 'u', '0', '0', lowerHex[r>>4], lowerHex[r&0xf])
-	}
-	if r == '"' || r == '\\' {
-		dst = append(dst, '\\')
-	}
-	return utf8.AppendRune(dst, r)
+	return nil
 }
 
 // maxExponent bounds the size of numbers. A number other than 0 is ±d.ddd × 10^e with a first digit

@@ -11,34 +11,37 @@ import (
 // Half of a surrogate pair has three bytes in it, see [AppendRune].
 func Unquote(raw string) string {
 	raw = raw[1 : len(raw)-1]
-	plain, escape, found := strings.Cut(raw, `\`)
-	if !found {
+	next := strings.IndexByte(raw, '\\')
+	if next < 0 {
 		return raw
 	}
 	content := make([]byte, 0, len(raw))
-	for ; found; plain, escape, found = strings.Cut(escape, `\`) {
-		content = append(content, plain...)
-		letter := escape[0]
-		escape = escape[1:]
-		if letter != 'u' {
-			content = append(content, "\"\\/\b\f\n\r\t"[strings.IndexByte(`"\/bfnrt`, letter)])
-			continue
-		}
-		r := unit(escape)
-		escape = escape[4:]
-		if low, ok := strings.CutPrefix(escape, `\u`); ok {
-			if pair := utf16.DecodeRune(r, unit(low)); pair != utf8.RuneError {
-				r, escape = pair, low[4:]
-			}
-		}
-		content = AppendRune(content, r)
+	for ; next >= 0; next = strings.IndexByte(raw, '\\') {
+		r, size := Escape(raw[next:])
+		content = AppendRune(append(content, raw[:next]...), r)
+		raw = raw[next+size:]
 	}
-	return string(append(content, plain...))
+	return string(append(content, raw...))
 }
 
-// unit reads four hexadecimal digits.
-func unit(digits string) rune {
-	n, _ := strconv.ParseUint(digits[:4], 16, 16) // they have been found valid
+// Escape returns what the escape sequence that a text begins with stands for, and its length. Two
+// sequences that make a surrogate pair are one.
+func Escape[T Text](text T) (r rune, size int) {
+	if text[1] != 'u' {
+		return rune("\"\\/\b\f\n\r\t"[strings.IndexByte(`"\/bfnrt`, text[1])]), 2
+	}
+	r, size = unit(text), 6
+	if rest := text[size:]; len(rest) >= size && rest[0] == '\\' && rest[1] == 'u' {
+		if pair := utf16.DecodeRune(r, unit(rest)); pair != utf8.RuneError {
+			return pair, 2 * size
+		}
+	}
+	return r, size
+}
+
+// unit reads the four digits of an escape sequence.
+func unit[T Text](sequence T) rune {
+	n, _ := strconv.ParseUint(string(sequence[2:6]), 16, 16) // they have been found valid
 	return rune(n)
 }
 
@@ -78,7 +81,7 @@ func (e Escapes) Append(dst []byte, content string) []byte {
 			continue
 		}
 		r, size := NextRune(content[i:])
-		dst = e.rune(append(dst, content[done:i]...), r)
+		dst = e.AppendRune(append(dst, content[done:i]...), r)
 		i += size
 		done = i
 	}
@@ -91,7 +94,8 @@ func (e Escapes) plain(b byte) bool {
 	return b >= ' ' && b < 0x7F && b != '"' && b != '\\' || b >= 0x7F && b != 0xED && !e.ASCII
 }
 
-func (e Escapes) rune(dst []byte, r rune) []byte {
+// AppendRune appends a code point as it stands in a string.
+func (e Escapes) AppendRune(dst []byte, r rune) []byte {
 	if i := strings.IndexRune("\b\t\n\f\r\"\\", r); i >= 0 {
 		return append(dst, '\\', `btnfr"\`[i])
 	}
