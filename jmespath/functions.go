@@ -3,8 +3,6 @@ package jmespath
 import (
 	"strconv"
 	"strings"
-
-	"github.com/go-idempotent/idempotent/internal/jsontext"
 )
 
 // builtins are the functions of the JMESPath specification, section Built-in
@@ -12,10 +10,10 @@ import (
 var builtins = map[string]function{
 	"abs":         {parameters: []types{typeNumber}, body: abs},
 	"avg":         {parameters: []types{typeNumbers}, body: avg},
-	"ceil":        {parameters: []types{typeNumber}, body: rounded(jsontext.Decimal.Ceil)},
+	"ceil":        {parameters: []types{typeNumber}, body: rounded(true)},
 	"contains":    {parameters: []types{typeArray | typeString, typeAny}, body: contains},
 	"ends_with":   {parameters: []types{typeString, typeString}, body: holds(strings.HasSuffix)},
-	"floor":       {parameters: []types{typeNumber}, body: rounded(jsontext.Decimal.Floor)},
+	"floor":       {parameters: []types{typeNumber}, body: rounded(false)},
 	"join":        {parameters: []types{typeString, typeStrings}, body: join},
 	"keys":        {parameters: []types{typeObject}, body: eachMember(func(m member) Value { return Value{m.raw} })},
 	"length":      {parameters: []types{typeString | typeArray | typeObject}, body: length},
@@ -59,10 +57,10 @@ type argument struct {
 
 // isNothing reports whether an argument is null or an empty string.
 func (a argument) isNothing() bool {
-	return a.expression == nil && (a.kind() == kindNull || a.kind() == kindString && a.empty())
+	return a.expression == nil && (a.kind() == typeNull || a.kind() == typeString && a.empty())
 }
 
-// types is a set of JMESPath types. The first six bits stand for the kinds.
+// types is a set of JMESPath types.
 type types uint16
 
 const (
@@ -79,13 +77,13 @@ const (
 	typeAny = typeNull | typeBoolean | typeNumber | typeString | typeArray | typeObject
 )
 
-// typeNames are the names of the kinds, and then those of the other types.
+// typeNames are the names of the types as the function type and error messages have them.
 var typeNames = [...]string{
 	"null", "boolean", "number", "string", "array", "object", "array of numbers", "array of strings",
 	"expression reference",
 }
 
-// String lists the types for error messages.
+// String lists the types.
 func (t types) String() string {
 	if t == typeAny {
 		return "any value, not an expression reference"
@@ -101,18 +99,18 @@ func (t types) String() string {
 
 // accept reports whether a value is of one of the types.
 func (t types) accept(v Value) bool {
-	if t&(1<<v.kind()) != 0 {
+	if t&v.kind() != 0 {
 		return true
 	}
-	if v.kind() != kindArray {
+	if v.kind() != typeArray {
 		return false
 	}
 	shared := t & (typeNumbers | typeStrings)
-	for element := range v.elements() {
+	for _, element := range v.members() {
 		switch element.kind() {
-		case kindNumber:
+		case typeNumber:
 			shared &= typeNumbers
-		case kindString:
+		case typeString:
 			shared &= typeStrings
 		default:
 			return false

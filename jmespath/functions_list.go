@@ -11,10 +11,10 @@ import (
 // contains looks for an equal element, or for a substring. A string contains nothing but strings.
 func contains(s *search, arguments []argument) Value {
 	subject, wanted := arguments[0].Value, arguments[1].Value
-	if subject.kind() == kindString {
-		return booleanValue(wanted.kind() == kindString && strings.Contains(subject.str(), wanted.str()))
+	if subject.kind() == typeString {
+		return booleanValue(wanted.kind() == typeString && strings.Contains(subject.str(), wanted.str()))
 	}
-	for element := range subject.elements() {
+	for _, element := range subject.members() {
 		if s.equal(element, wanted) {
 			return booleanValue(true)
 		}
@@ -25,9 +25,9 @@ func contains(s *search, arguments []argument) Value {
 // eachMember is keys and values, in the order of the document.
 func eachMember(of func(member) Value) body {
 	return func(s *search, arguments []argument) Value {
-		list := listBuilder{search: s}
+		list := builder{search: s, brackets: "[]"}
 		for _, m := range s.membersOf(arguments[0].Value) {
-			list.add(of(m))
+			list.add("", of(m))
 		}
 		return list.value()
 	}
@@ -49,12 +49,12 @@ func merge(s *search, arguments []argument) Value {
 			merged[place].value = m.value
 		}
 	}
-	return s.object(merged)
+	return s.collect("{}", merged)
 }
 
 func notNull(_ *search, arguments []argument) Value {
 	for _, a := range arguments {
-		if a.kind() != kindNull {
+		if a.kind() != typeNull {
 			return a.Value
 		}
 	}
@@ -62,17 +62,17 @@ func notNull(_ *search, arguments []argument) Value {
 }
 
 func toArray(s *search, arguments []argument) Value {
-	if v := arguments[0].Value; v.kind() != kindArray {
-		return s.array([]Value{v})
+	if v := arguments[0].Value; v.kind() != typeArray {
+		return s.collect("[]", []member{{value: v}})
 	}
 	return arguments[0].Value
 }
 
 // mapEach is map. Other than a projection it keeps what is null.
 func mapEach(s *search, arguments []argument) Value {
-	list := listBuilder{search: s}
-	for element := range arguments[1].elements() {
-		list.add(arguments[0].expression(s, element))
+	list := builder{search: s, brackets: "[]"}
+	for _, element := range arguments[1].members() {
+		list.add("", arguments[0].expression(s, element))
 	}
 	return list.value()
 }
@@ -80,14 +80,14 @@ func mapEach(s *search, arguments []argument) Value {
 // reverse turns round the elements of an array or the characters of a string.
 func reverse(s *search, arguments []argument) Value {
 	v := arguments[0].Value
-	if v.kind() == kindString {
+	if v.kind() == typeString {
 		characters := []rune(v.str())
 		slices.Reverse(characters)
 		return s.string(string(characters))
 	}
-	elements := slices.Collect(v.elements())
+	elements := s.membersOf(v)
 	slices.Reverse(elements)
-	return s.array(elements)
+	return s.collect("[]", elements)
 }
 
 // A ranked value is one with the number or the string that it is ordered by; the other one is
@@ -113,13 +113,13 @@ func (s *search) rankEach(arguments []argument, visit func(ranked)) {
 		by = arguments[1].expression
 	}
 	wanted := typeNumber | typeString
-	for element := range arguments[0].elements() {
+	for _, element := range arguments[0].members() {
 		key := by(s, element)
 		if !wanted.accept(key) {
 			panic(s.wrongType("a key", key, wanted))
 		}
-		wanted = 1 << key.kind()
-		if key.kind() == kindNumber {
+		wanted = key.kind()
+		if key.kind() == typeNumber {
 			visit(ranked{value: element, number: jsontext.ParseDecimal(key.text)})
 		} else {
 			visit(ranked{value: element, text: key.str()})
@@ -132,9 +132,9 @@ func sorted(s *search, arguments []argument) Value {
 	var all []ranked
 	s.rankEach(arguments, func(r ranked) { all = append(all, r) })
 	slices.SortStableFunc(all, ranked.compare)
-	list := listBuilder{search: s}
+	list := builder{search: s, brackets: "[]"}
 	for _, r := range all {
-		list.add(r.value)
+		list.add("", r.value)
 	}
 	return list.value()
 }

@@ -1,6 +1,7 @@
 package jmespath
 
 import (
+	"fmt"
 	"math/big"
 	"strings"
 
@@ -12,14 +13,14 @@ func abs(_ *search, arguments []argument) Value {
 }
 
 // rounded is ceil and floor. An integer without a point stays as it is spelled.
-func rounded(round func(jsontext.Decimal) jsontext.Decimal) body {
+func rounded(up bool) body {
 	return func(s *search, arguments []argument) Value {
 		number := arguments[0].Value
 		d := jsontext.ParseDecimal(number.text)
 		if d.IsInteger() && strings.IndexByte(number.text, '.') < 0 {
 			return number
 		}
-		return s.number(round(d))
+		return s.number(d.Rounded(up))
 	}
 }
 
@@ -40,14 +41,10 @@ const maxSumDigits = 8192
 // sumOf adds the elements of an array of numbers exactly, unless the sum needs more than
 // maxSumDigits digits.
 func (s *search) sumOf(array Value) jsontext.Decimal {
-	var low, high int64 // the position of the lowest digit, and the one behind the highest
-	first := true
-	for element := range array.elements() {
-		switch d := jsontext.ParseDecimal(element.text); {
-		case d.Sign() == 0:
-		case first:
-			low, high, first = d.Exponent, d.Magnitude(), false
-		default:
+	// The position of the lowest digit, and the one behind the highest: no digit has these.
+	low, high := int64(1<<62), int64(-1<<62)
+	for _, element := range array.members() {
+		if d := jsontext.ParseDecimal(element.text); d.Digits != "" {
 			low, high = min(low, d.Exponent), max(high, d.Magnitude())
 		}
 	}
@@ -55,12 +52,12 @@ func (s *search) sumOf(array Value) jsontext.Decimal {
 		panic(s.failure(errLimit, "the exact sum has too many digits"))
 	}
 	total := new(big.Int)
-	for element := range array.elements() {
-		if d := jsontext.ParseDecimal(element.text); d.Sign() != 0 {
+	for _, element := range array.members() {
+		if d := jsontext.ParseDecimal(element.text); d.Digits != "" {
 			total.Add(total, d.Scaled(d.Exponent-low))
 		}
 	}
-	return jsontext.DecimalOf(total, low)
+	return jsontext.ParseDecimal(fmt.Sprintf("%de%d", total, low))
 }
 
 // number makes a number, unless its exponent is out of the range that parseText accepts.
@@ -75,13 +72,13 @@ func (s *search) number(d jsontext.Decimal) Value {
 // toNumber keeps the spelling of a number in a string. What is no JSON number becomes null.
 func toNumber(_ *search, arguments []argument) Value {
 	v := arguments[0].Value
-	if v.kind() == kindNumber {
+	if v.kind() == typeNumber {
 		return v
 	}
-	if v.kind() == kindString {
+	if v.kind() == typeString {
 		text := v.str()
 		number, err := parseText(text)
-		if err == nil && number.kind() == kindNumber && len(number.text) == len(text) {
+		if err == nil && number.kind() == typeNumber && len(number.text) == len(text) {
 			return number
 		}
 	}

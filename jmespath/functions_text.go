@@ -23,7 +23,7 @@ func join(s *search, arguments []argument) Value {
 	separator := arguments[0].str()
 	var joined strings.Builder
 	before := ""
-	for element := range arguments[1].elements() {
+	for _, element := range arguments[1].members() {
 		part := element.str()
 		s.grow(len(separator) + len(part))
 		joined.WriteString(before)
@@ -37,7 +37,7 @@ func join(s *search, arguments []argument) Value {
 // members in their order.
 func toString(s *search, arguments []argument) Value {
 	v := arguments[0].Value
-	if v.kind() == kindString {
+	if v.kind() == typeString {
 		return v
 	}
 	s.unambiguous(v, true)
@@ -50,9 +50,9 @@ func typeOf(_ *search, arguments []argument) Value { return stringValue(argument
 func length(s *search, arguments []argument) Value {
 	var count int
 	switch v := arguments[0].Value; v.kind() {
-	case kindString:
+	case typeString:
 		count = utf8.RuneCountInString(v.str())
-	case kindArray:
+	case typeArray:
 		count = v.length()
 	default: // an object
 		count = len(s.membersOf(v))

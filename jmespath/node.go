@@ -1,7 +1,5 @@
 package jmespath
 
-import "slices"
-
 // A node is a part of a compiled expression: it returns what the part selects from a value. It
 // keeps no state, which makes an Expression safe for concurrent use.
 type node func(s *search, on Value) Value
@@ -31,7 +29,7 @@ func comparison(operator string, left, right node) node {
 		switch {
 		case operator == "==" || operator == "!=":
 			return booleanValue(s.equal(one, other) == (operator == "=="))
-		case one.kind() != kindNumber || other.kind() != kindNumber:
+		case one.kind() != typeNumber || other.kind() != typeNumber:
 			return Value{} // only numbers have an order (JMESPath specification, section Ordering Operators)
 		}
 		switch compareNumbers(one, other) {
@@ -45,51 +43,37 @@ func comparison(operator string, left, right node) node {
 	}
 }
 
-// multiList is [a, b].
-func multiList(items []node) node {
+// multiSelect is [a, b], or {name: a} with the names as strings of JSON, no two the same.
+func multiSelect(brackets string, names []string, items []node) node {
 	return func(s *search, on Value) Value {
-		if on.kind() == kindNull {
+		if on.kind() == typeNull {
 			return Value{}
 		}
-		list := listBuilder{search: s}
-		for _, item := range items {
-			list.add(item(s, on))
-		}
-		return list.value()
-	}
-}
-
-// multiHash is {name: a}. The names are JSON strings, no two the same.
-func multiHash(names []string, items []node) node {
-	return func(s *search, on Value) Value {
-		if on.kind() == kindNull {
-			return Value{}
-		}
-		members := make([]member, len(items))
+		made := builder{search: s, brackets: brackets}
 		for i, item := range items {
-			members[i] = member{names[i], item(s, on)}
+			made.add(names[i], item(s, on))
 		}
-		return s.object(members)
+		return made.value()
 	}
 }
 
 // projection is "source[*].item", "source[?condition].item" and "source.*.item", with a nil
 // condition for all elements. For a slice and a flattened list, these are part of the source.
-func projection(of kind, source, condition, item node) node {
+func projection(of types, source, condition, item node) node {
 	return func(s *search, on Value) Value {
 		from := source(s, on)
 		if from.kind() != of {
 			return Value{}
 		}
 		s.unambiguous(from, false)
-		list := listBuilder{search: s}
+		list := builder{search: s, brackets: "[]"}
 		for _, element := range from.members() {
 			if condition != nil && !condition(s, element).truthy() {
 				continue
 			}
 			// JMESPath specification, section Projections
-			if result := item(s, element); result.kind() != kindNull {
-				list.add(result)
+			if result := item(s, element); result.kind() != typeNull {
+				list.add("", result)
 			}
 		}
 		return list.value()
@@ -98,17 +82,17 @@ func projection(of kind, source, condition, item node) node {
 
 // flatten is "[]": it replaces each element that is an array by its elements.
 func flatten(s *search, on Value) Value {
-	if on.kind() != kindArray {
+	if on.kind() != typeArray {
 		return Value{}
 	}
-	list := listBuilder{search: s}
-	for element := range on.elements() {
-		if element.kind() != kindArray {
-			list.add(element)
+	list := builder{search: s, brackets: "[]"}
+	for _, element := range on.members() {
+		if element.kind() != typeArray {
+			list.add("", element)
 			continue
 		}
-		for nested := range element.elements() {
-			list.add(nested)
+		for _, nested := range element.members() {
+			list.add("", nested)
 		}
 	}
 	return list.value()
@@ -117,10 +101,10 @@ func flatten(s *search, on Value) Value {
 // slice is [start:stop:step]; nil stands for what was left out.
 func slice(start, stop, step *int) node {
 	return func(s *search, on Value) Value {
-		if on.kind() != kindArray {
+		if on.kind() != typeArray {
 			return Value{}
 		}
-		elements := slices.Collect(on.elements())
+		elements := s.membersOf(on)
 		by, first, last, lowest, highest := 1, 0, len(elements), 0, len(elements)
 		if step != nil {
 			// A longer step reaches no further element and could overflow.
@@ -130,11 +114,11 @@ func slice(start, stop, step *int) node {
 			first, last, lowest, highest = len(elements)-1, -1, -1, len(elements)-1
 		}
 		last = bound(stop, last, lowest, highest)
-		var part []Value
+		var part []member
 		for i := bound(start, first, lowest, highest); by > 0 && i < last || by < 0 && i > last; i += by {
 			part = append(part, elements[i])
 		}
-		return s.array(part)
+		return s.collect("[]", part)
 	}
 }
 

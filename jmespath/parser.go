@@ -1,5 +1,7 @@
 package jmespath
 
+import "slices"
+
 // powers are the binding powers of the operators between two operands: an operator takes over an
 // operand to its left if its power is above that of the operator on the other side. A token without
 // one ends an expression.
@@ -118,7 +120,7 @@ func (p *parser) prefix() node {
 		return p.multiSelectHash(t)
 	case "*":
 		p.note("*", "", t.offset)
-		return projection(kindObject, current, nil, p.projected(powerStar))
+		return projection(typeObject, current, nil, p.projected(powerStar))
 	case "[":
 		if !p.beginsBracketSpecifier() {
 			return p.multiSelectList(t)
@@ -139,7 +141,7 @@ func (p *parser) infix(left node) node {
 			// With the power of the dot this one ends after one step, so that
 			// "a.*.b.c" means "(a.*.b).c", unlike "*.b.c" and "a[*].b.c".
 			p.note("*", "", p.advance().offset)
-			return projection(kindObject, left, nil, p.projected(powerDot))
+			return projection(typeObject, left, nil, p.projected(powerDot))
 		}
 		return chain(left, p.member(powerDot))
 	case "[":
@@ -208,10 +210,10 @@ func (p *parser) bracket(left node, t token) node {
 		p.note("filter", "", t.offset)
 		condition := p.expression(0)
 		p.expect("]")
-		return projection(kindArray, left, condition, p.projected(powerFilter))
+		return projection(typeArray, left, condition, p.projected(powerFilter))
 	case t.kind == "[]":
 		p.note("[]", "", t.offset)
-		return projection(kindArray, chain(left, flatten), nil, p.projected(powerFlatten))
+		return projection(typeArray, chain(left, flatten), nil, p.projected(powerFlatten))
 	case p.accept("*"):
 		p.note("[*]", "", t.offset)
 		p.expect("]")
@@ -224,7 +226,7 @@ func (p *parser) bracket(left node, t token) node {
 		left = chain(left, p.slice())
 		p.note("slice", "", t.offset)
 	}
-	return projection(kindArray, left, nil, p.projected(powerStar))
+	return projection(typeArray, left, nil, p.projected(powerStar))
 }
 
 // slice reads [start]:[stop][:[step]] and the closing bracket.
@@ -262,7 +264,7 @@ func (p *parser) multiSelectList(t token) node {
 	p.note("multi-select list", "", t.offset)
 	var items []node
 	p.several("]", func() { items = append(items, p.expression(0)) })
-	return multiList(items)
+	return multiSelect("[]", make([]string, len(items)), items)
 }
 
 // multiSelectHash reads a multi-select hash behind its opening brace.
@@ -270,22 +272,21 @@ func (p *parser) multiSelectHash(t token) node {
 	p.note("multi-select hash", "", t.offset)
 	var names []string
 	var items []node
-	known := map[string]bool{}
 	p.several("}", func() {
 		name := p.advance()
 		if name.kind != tokenIdentifier && name.kind != tokenQuoted {
 			panic(unexpected(name))
 		}
-		if known[name.text] {
+		spelled := stringValue(name.text).text
+		if slices.Contains(names, spelled) {
 			panic(syntaxError(name.offset, "member name repeated in a multi-select"))
 		}
-		known[name.text] = true
 		p.note(partMember, name.text, name.offset)
 		p.expect(":")
-		names = append(names, stringValue(name.text).text)
+		names = append(names, spelled)
 		items = append(items, p.expression(0))
 	})
-	return multiHash(names, items)
+	return multiSelect("{}", names, items)
 }
 
 // call reads the arguments of a function behind the opening parenthesis.

@@ -57,65 +57,54 @@ func (s *search) string(content string) Value {
 	return stringValue(content)
 }
 
-// array makes an array.
-func (s *search) array(items []Value) Value {
-	list := listBuilder{search: s}
-	for _, item := range items {
-		list.add(item)
-	}
-	return list.value()
-}
-
-// object makes an object. No two members may have the same name.
-func (s *search) object(members []member) Value {
-	var text strings.Builder
-	separator := byte('{')
+// collect makes an array, or an object.
+func (s *search) collect(brackets string, members []member) Value {
+	made := builder{search: s, brackets: brackets}
 	for _, m := range members {
-		s.grow(len(m.raw) + len(m.value.json()) + len(":,"))
-		text.WriteByte(separator)
-		text.WriteString(m.raw + ":")
-		text.WriteString(m.value.json())
-		separator = ','
+		made.add(m.raw, m.value)
 	}
-	if separator == '{' {
-		return Value{"{}"}
-	}
-	text.WriteByte('}')
-	return Value{text.String()}
+	return made.value()
 }
 
-// A listBuilder makes an array of values that come one by one. Unlike a slice of them it takes
-// hardly more memory than the text.
-type listBuilder struct {
+// A builder makes an array, or an object, of values that come one by one. Unlike a slice of them it
+// takes hardly more memory than the text.
+type builder struct {
 	*search
 
-	text strings.Builder
+	brackets string // "[]" or "{}"
+	text     strings.Builder
 }
 
-func (b *listBuilder) add(element Value) {
-	text := element.json()
-	b.grow(len(text) + len(","))
+// add adds an element, which has no name, or a member, whose name is a string of JSON and not there
+// yet.
+func (b *builder) add(name string, value Value) {
+	if name != "" {
+		name += ":"
+	}
+	text := value.json()
+	b.grow(len(name) + len(text) + len(","))
+	separator := byte(',')
 	if b.text.Len() == 0 {
 		b.text.Grow(32) // enough for most keys
-		b.text.WriteByte('[')
-	} else {
-		b.text.WriteByte(',')
+		separator = b.brackets[0]
 	}
+	b.text.WriteByte(separator)
+	b.text.WriteString(name)
 	b.text.WriteString(text)
 }
 
-// value ends the array.
-func (b *listBuilder) value() Value {
+// value ends the array or the object.
+func (b *builder) value() Value {
 	if b.text.Len() == 0 {
-		return Value{"[]"}
+		return Value{b.brackets}
 	}
-	b.text.WriteByte(']')
+	b.text.WriteByte(b.brackets[1])
 	return Value{b.text.String()}
 }
 
 // field returns the member of that name, or null if a value is no object or has none.
 func (s *search) field(on Value, name string) Value {
-	if on.kind() != kindObject {
+	if on.kind() != typeObject {
 		return Value{}
 	}
 	s.unambiguous(on, false)
@@ -134,7 +123,7 @@ func (s *search) field(on Value, name string) Value {
 // unambiguous refuses an object of which two names are equal under folding, if the expression is
 // one of Folding; deep also those within a value.
 func (s *search) unambiguous(v Value, deep bool) {
-	if s.folding && (v.kind() == kindObject || deep && v.kind() == kindArray) && unambiguousAt(v.text, 0, deep) < 0 {
+	if s.folding && (v.kind() == typeObject || deep && v.kind() == typeArray) && unambiguousAt(v.text, 0, deep) < 0 {
 		panic(s.failure(errFoldedName, "two names of an object are equal but for case"))
 	}
 }
@@ -175,13 +164,13 @@ func (s *search) equal(a, b Value) bool {
 	switch {
 	case kind != b.kind():
 		return false
-	case a.text == b.text, kind == kindNull:
+	case a.text == b.text, kind == typeNull:
 		return true
-	case kind == kindNumber:
+	case kind == typeNumber:
 		return compareNumbers(a, b) == 0
-	case kind == kindString:
+	case kind == typeString:
 		return a.str() == b.str()
-	case kind == kindBoolean:
+	case kind == typeBoolean:
 		return false
 	}
 	left, right := s.sortedMembers(a), s.sortedMembers(b)
@@ -193,7 +182,7 @@ func (s *search) equal(a, b Value) bool {
 // name, with the content of the names in place of their spelling.
 func (s *search) sortedMembers(of Value) []member {
 	members := s.membersOf(of)
-	if of.kind() == kindObject {
+	if of.kind() == typeObject {
 		for i := range members {
 			members[i].raw = jsontext.Unquote(members[i].raw)
 		}

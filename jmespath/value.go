@@ -10,21 +10,6 @@ import (
 	"github.com/go-idempotent/idempotent/internal/jsontext"
 )
 
-// A kind is a JSON type.
-type kind uint8
-
-const (
-	kindNull kind = iota
-	kindBoolean
-	kindNumber
-	kindString
-	kindArray
-	kindObject
-)
-
-// String returns the name that the JMESPath function type uses.
-func (k kind) String() string { return typeNames[k] }
-
 // A Value is a JSON value, held as its text. It is immutable and safe for
 // concurrent use. The zero value is null. Two Values with the same content may
 // differ in spelling, so compare what you make of them, not the Values.
@@ -57,23 +42,20 @@ func stringValue(content string) Value {
 func booleanValue(b bool) Value { return Value{strconv.FormatBool(b)} }
 
 // kind returns the type of the value.
-func (v Value) kind() kind {
-	if v.text == "" {
-		return kindNull
-	}
-	switch v.text[0] {
+func (v Value) kind() types {
+	switch v.json()[0] {
 	case 'n':
-		return kindNull
+		return typeNull
 	case 't', 'f':
-		return kindBoolean
+		return typeBoolean
 	case '"':
-		return kindString
+		return typeString
 	case '[':
-		return kindArray
+		return typeArray
 	case '{':
-		return kindObject
+		return typeObject
 	}
-	return kindNumber
+	return typeNumber
 }
 
 // JSON returns the value as JSON text that satisfies the rules for payloads, except that a
@@ -111,23 +93,16 @@ func (v Value) members() iter.Seq2[string, Value] {
 	}
 }
 
-// elements is members without names.
-func (v Value) elements() iter.Seq[Value] {
-	return func(yield func(Value) bool) {
-		v.members()(func(_ string, element Value) bool { return yield(element) })
-	}
-}
-
 // index returns the i-th element, counted from the end if i is negative, or null
 // if v is no array or has no such element.
 func (v Value) index(i int) Value {
-	if v.kind() != kindArray {
+	if v.kind() != typeArray {
 		return Value{}
 	}
 	if i < 0 {
 		i += v.length()
 	}
-	for element := range v.elements() {
+	for _, element := range v.members() {
 		if i == 0 {
 			return element
 		}
@@ -139,7 +114,7 @@ func (v Value) index(i int) Value {
 // length counts the elements of an array.
 func (v Value) length() int {
 	count := 0
-	for range v.elements() {
+	for range v.members() {
 		count++
 	}
 	return count
@@ -150,11 +125,11 @@ func (v Value) length() int {
 // section Or Expressions).
 func (v Value) truthy() bool {
 	switch v.kind() {
-	case kindNull:
+	case typeNull:
 		return false
-	case kindBoolean:
+	case typeBoolean:
 		return v.text == "true"
-	case kindNumber:
+	case typeNumber:
 		return true
 	default:
 		return !v.empty()

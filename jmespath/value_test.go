@@ -2,7 +2,6 @@ package jmespath
 
 import (
 	"encoding/json"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -14,7 +13,7 @@ import (
 
 func TestZeroValueIsNull(t *testing.T) {
 	t.Parallel()
-	assert.Equal(t, kindNull, Value{}.kind())
+	assert.Equal(t, typeNull, Value{}.kind())
 	assert.Equal(t, "null", string(Value{}.JSON()))
 	var x Expression
 	selected, err := x.Search([]byte(`{"a":1}`))
@@ -136,16 +135,18 @@ func TestPresence(t *testing.T) {
 func definedPresence(v Value) Presence {
 	var members []Value
 	switch v.kind() {
-	case kindNull:
+	case typeNull:
 		return Missing
-	case kindString:
+	case typeString:
 		if v.str() == "" {
 			return Missing
 		}
 		return Present
-	case kindArray:
-		members = slices.Collect(v.elements())
-	case kindObject:
+	case typeArray:
+		for _, element := range v.members() {
+			members = append(members, element)
+		}
+	case typeObject:
 		for _, m := range newSearch(v).membersOf(v) {
 			members = append(members, m.value)
 		}

@@ -75,9 +75,6 @@ func (d Decimal) IsInteger() bool { return d.Exponent >= 0 }
 // hold a place.
 func (d Decimal) Text() string {
 	const placeholders = 64
-	if d.Digits == "" {
-		return "0"
-	}
 	text := make([]byte, 0, len(d.Digits)+placeholders)
 	if d.Negative {
 		text = append(text, '-')
@@ -111,56 +108,37 @@ func AppendPlain(dst []byte, digits string, point, fraction int) []byte {
 
 // Scaled returns the digits of d, with a sign and that many zeros behind them.
 func (d Decimal) Scaled(zeros int64) *big.Int {
-	n, _ := new(big.Int).SetString(d.Digits+strings.Repeat("0", int(zeros)), 10)
+	n, _ := new(big.Int).SetString(cmp.Or(d.Digits, "0")+strings.Repeat("0", int(zeros)), 10)
 	if d.Negative {
 		n.Neg(n)
 	}
 	return n
 }
 
-// DecimalOf returns n × 10^exponent.
-func DecimalOf(n *big.Int, exponent int64) Decimal {
-	return Decimal{Negative: n.Sign() < 0}.With(new(big.Int).Abs(n).String(), exponent)
-}
-
 // DividedBy returns d / n for n from 1 to 10^17: exactly if the quotient is a finite decimal, else
 // rounded to 34 significant digits (those of a decimal of 128 bits), or to as many as d has if that
 // is more.
 func (d Decimal) DividedBy(n int64) Decimal {
-	if d.Sign() == 0 {
-		return d
+	quotient := new(big.Rat).SetFrac(d.Scaled(0), big.NewInt(n))
+	places, exact := quotient.FloatPrec()
+	if !exact {
+		// The first digit is among these, and no rounding moves it: such a quotient has no more than
+		// 17 zeros or nines in a row.
+		first := ParseDecimal(quotient.FloatString(len(d.Digits) + 40)).Magnitude()
+		places = max(34, len(d.Digits)) - int(first)
 	}
-	// A finite quotient has fewer than 57 digits more than d, as n has fewer than 57 factors two.
-	// Any other has no more than 17 zeros in a row, which leaves enough digits to round it.
-	const more = 100
-	quotient, rest := new(big.Int).QuoRem(d.Scaled(more), big.NewInt(n), new(big.Int))
-	exact := DecimalOf(quotient, d.Exponent-more)
-	exact.Negative = d.Negative
-	if rest.Sign() == 0 {
-		return exact
-	}
-	places := max(34, len(d.Digits))
-	kept := exact.Digits[:places]
-	if exact.Digits[places] >= '5' { // it is never halfway
-		kept = Increment(kept)
-	}
-	return exact.With(kept, exact.Exponent+int64(len(exact.Digits)-places))
+	result := ParseDecimal(quotient.FloatString(places))
+	return result.With(result.Digits, result.Exponent+d.Exponent)
 }
 
-// Ceil returns the least integer that is not less than d.
-func (d Decimal) Ceil() Decimal { return d.toInteger(!d.Negative) }
-
-// Floor returns the greatest integer that is not greater than d.
-func (d Decimal) Floor() Decimal { return d.toInteger(d.Negative) }
-
-// toInteger drops the fraction, and goes to the next integer away from zero if there was one and
-// away is set.
-func (d Decimal) toInteger(away bool) Decimal {
+// Rounded returns the least integer that is not less than d, or, unless up is set, the greatest that
+// is not greater.
+func (d Decimal) Rounded(up bool) Decimal {
 	if d.IsInteger() {
 		return d
 	}
 	whole := d.Digits[:max(0, d.Magnitude())]
-	if away {
+	if up != d.Negative { // away from zero
 		whole = Increment(whole)
 	}
 	return d.With(whole, 0)

@@ -73,8 +73,8 @@ func TestDecimalsAreExact(t *testing.T) {
 	} {
 		d := jsontext.ParseDecimal(text)
 		assert.Equal(t, want.text, d.Text())
-		assert.Equal(t, want.floor, d.Floor().Text(), text)
-		assert.Equal(t, want.ceil, d.Ceil().Text(), text)
+		assert.Equal(t, want.floor, d.Rounded(false).Text(), text)
+		assert.Equal(t, want.ceil, d.Rounded(true).Text(), text)
 		assert.Equal(t, want.third, d.DividedBy(3).Text(), text)
 		assert.Equal(t, 0, d.Compare(jsontext.ParseDecimal(want.text)), text)
 		assert.Equal(t, -1, d.Compare(jsontext.ParseDecimal("1e1000")), text)
