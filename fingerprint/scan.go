@@ -129,10 +129,10 @@ const maxExponent = 1_000_000_000_000_000
 // number appends the exact value of the number at the current position, laid out as by ECMAScript,
 // or in the shortest way. Its grammar is that of RFC 8259 section 6.
 func (p *parser) number(dst []byte) ([]byte, error) {
-	start := p.pos
-	negative := p.peek() == '-'
-	if negative {
+	start, begin := p.pos, len(dst)
+	if p.peek() == '-' {
 		p.pos++
+		dst = append(dst, '-')
 	}
 	whole, err := p.digits()
 	switch {
@@ -148,32 +148,26 @@ func (p *parser) number(dst []byte) ([]byte, error) {
 			return nil, err
 		}
 	}
-	var point int64 // the number is ±0.digits × 10^point
+	var exponent int64
 	if c := p.peek(); c == 'e' || c == 'E' {
 		p.pos++
-		if point, err = p.exponent(); err != nil {
+		if exponent, err = p.exponent(); err != nil {
 			return nil, err
 		}
 	}
-	point += int64(len(whole))
-	if whole[0] == '0' { // the only digit, by the grammar
-		significant := bytes.TrimLeft(fraction, "0")
-		point -= int64(len("0") + len(fraction) - len(significant))
-		whole, fraction = nil, significant
-	}
-	if fraction = bytes.TrimRight(fraction, "0"); len(fraction) == 0 {
-		whole = bytes.TrimRight(whole, "0")
-	}
-	digits := len(whole) + len(fraction)
+	first := len(dst)
+	dst = append(append(dst, whole...), fraction...)
+	significant := bytes.TrimLeft(dst[first:], "0")
+	// The number is ±0.digits × 10^point.
+	point := exponent + int64(len(whole)-(len(dst)-first-len(significant)))
+	significant = bytes.TrimRight(significant, "0")
 	switch {
-	case digits == 0:
-		return append(dst, '0'), nil
+	case len(significant) == 0:
+		return append(dst[:begin], '0'), nil
 	case point-1 < -maxExponent || point-1 > maxExponent:
 		return nil, &SyntaxError{Offset: start, Reason: reasonExponent}
-	case negative:
-		dst = append(dst, '-')
 	}
-	return p.form.lay(append(append(dst, whole...), fraction...), digits, point), nil
+	return p.form.lay(append(dst[:first], significant...), len(significant), point), nil
 }
 
 func (p *parser) digits() ([]byte, error) {
@@ -187,23 +181,16 @@ func (p *parser) digits() ([]byte, error) {
 	return p.src[start:p.pos], nil
 }
 
-// exponent reads what follows the letter. Digits are ignored once 10 × maxExponent is reached: a
+// exponent reads what follows the letter. From 10 × maxExponent on, its size does not count: a
 // mantissa of at most maxSize digits cannot bring the number back within the limit.
-func (p *parser) exponent() (e int64, err error) {
-	sign := p.peek()
-	if sign == '-' || sign == '+' {
+func (p *parser) exponent() (int64, error) {
+	start := p.pos
+	if sign := p.peek(); sign == '-' || sign == '+' {
 		p.pos++
 	}
-	digits, err := p.digits()
-	for _, d := range digits {
-		if e < 10*maxExponent {
-			e = e*10 + int64(d-'0')
-		}
-	}
-	if sign == '-' {
-		e = -e
-	}
-	return e, err
+	_, err := p.digits()
+	e, _ := strconv.ParseInt(string(p.src[start:p.pos]), 10, 64) // the nearest if it is out of range
+	return min(max(e, -10*maxExponent), 10*maxExponent), err
 }
 
 // lay lays out 0.digits × 10^point, of which dst ends with the digits: by the steps of ECMAScript's

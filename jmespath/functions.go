@@ -57,7 +57,7 @@ type argument struct {
 
 // isNothing reports whether an argument is null or an empty string.
 func (a argument) isNothing() bool {
-	return a.expression == nil && (a.kind() == typeNull || a.kind() == typeString && a.empty())
+	return a.expression == nil && (a.kind() == typeNull || a.text == `""`)
 }
 
 // types is a set of JMESPath types.

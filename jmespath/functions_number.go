@@ -28,10 +28,11 @@ func sum(s *search, arguments []argument) Value { return s.number(s.sumOf(argume
 
 func avg(s *search, arguments []argument) Value {
 	numbers := arguments[0].Value
-	if numbers.empty() {
+	count := numbers.length()
+	if count == 0 {
 		return Value{}
 	}
-	return s.number(s.sumOf(numbers).DividedBy(int64(numbers.length())))
+	return s.number(s.sumOf(numbers).DividedBy(int64(count)))
 }
 
 // maxSumDigits bounds how far apart the highest and the lowest digit of the numbers of one sum may

@@ -48,16 +48,12 @@ func typeOf(_ *search, arguments []argument) Value { return stringValue(argument
 
 // length counts characters, elements or members.
 func length(s *search, arguments []argument) Value {
-	var count int
-	switch v := arguments[0].Value; v.kind() {
-	case typeString:
-		count = utf8.RuneCountInString(v.str())
-	case typeArray:
-		count = v.length()
-	default: // an object
-		count = len(s.membersOf(v))
+	v := arguments[0].Value
+	if v.kind() == typeString {
+		return Value{strconv.Itoa(utf8.RuneCountInString(v.str()))}
 	}
-	return Value{strconv.Itoa(count)}
+	s.unambiguous(v, false)
+	return Value{strconv.Itoa(v.length())}
 }
 
 // The functions of AWS Powertools, as documented at

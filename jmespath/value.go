@@ -111,7 +111,7 @@ func (v Value) index(i int) Value {
 	return Value{}
 }
 
-// length counts the elements of an array.
+// length counts elements or members.
 func (v Value) length() int {
 	count := 0
 	for range v.members() {
@@ -120,28 +120,15 @@ func (v Value) length() int {
 	return count
 }
 
-// truthy tells what "&&", "||", "!" and filters make of a value: null, false and
-// whatever is empty are false, and the number 0 is true (JMESPath specification,
-// section Or Expressions).
+// truthy tells what "&&", "||", "!" and filters make of a value: null, false and whatever is empty
+// are false, and the number 0 is true (JMESPath specification, section Or Expressions).
 func (v Value) truthy() bool {
-	switch v.kind() {
-	case typeNull:
-		return false
-	case typeBoolean:
-		return v.text == "true"
-	case typeNumber:
-		return true
+	switch text := v.json(); text[0] {
+	case '[', '{':
+		return jsontext.Space(text, 1) < len(text)-1
 	default:
-		return !v.empty()
+		return text != "null" && text != "false" && text != `""`
 	}
-}
-
-// empty reports whether a string, an array or an object has no content.
-func (v Value) empty() bool {
-	if v.text[0] == '"' {
-		return len(v.text) == len(`""`)
-	}
-	return jsontext.Space(v.text, 1) == len(v.text)-1
 }
 
 // compareNumbers compares two numbers by their exact values.
@@ -201,18 +188,12 @@ func (v Value) Presence() Presence {
 // over nested values once, instead of cutting each one out first, keeps deep
 // documents linear.
 func presenceAt(text string, i int) (Presence, int) {
-	switch text[i] {
-	case '[', '{':
-	case '"':
+	if text[i] != '[' && text[i] != '{' {
 		end := jsontext.End(text, i)
-		if end-i == len(`""`) {
+		if single := text[i:end]; single == "null" || single == `""` {
 			return Missing, end
 		}
 		return Present, end
-	case 'n':
-		return Missing, i + len("null")
-	default:
-		return Present, jsontext.End(text, i)
 	}
 	some, all := false, true
 	end := jsontext.Within(text, i, func(_ string, at int) int {

@@ -203,16 +203,10 @@ func (n *Places) member(name []byte) *Places {
 	case n.kind == anyValue, n.kind == decimalValue:
 		return n
 	case name != nil && n.fields != nil:
-		return n.fields[strings.ToLower(content(string(name)))]
+		return n.fields[strings.ToLower(jsontext.Unquote(string(name)))]
 	default:
 		return n.element
 	}
-}
-
-// content returns what a string stands for, as encoding/json reads it.
-func content(quoted string) (text string) {
-	_ = json.Unmarshal([]byte(quoted), &text) // which is valid
-	return text
 }
 
 // read returns the JSON text of a number or a string as the handler reads it.
@@ -223,7 +217,7 @@ func (n *Places) read(sent string) string {
 		}
 		return sent
 	}
-	text := content(sent)
+	text := jsontext.Unquote(sent)
 	switch quoted := n.kind == quotedValue; {
 	case quoted && text == "null": // nothing to a pointer, and else zero
 		return `"` + inexact + `"`
