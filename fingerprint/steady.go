@@ -25,17 +25,20 @@ func steady(v reflect.Value) error {
 	switch v.Kind() { //nolint:exhaustive // the others hold no values
 	case reflect.Pointer, reflect.Interface:
 		return steady(v.Elem())
+	case reflect.Map:
+		if err := steadyKeys(v.Type()); err != nil {
+			return err
+		}
+		fallthrough
 	case reflect.Slice, reflect.Array:
 		if scalar(v.Type().Elem()) {
 			return nil
 		}
-		for i := range v.Len() {
-			if err := steady(v.Index(i)); err != nil {
+		for _, value := range v.Seq2() {
+			if err := steady(value); err != nil {
 				return err
 			}
 		}
-	case reflect.Map:
-		return steadyMap(v)
 	case reflect.Struct:
 		return steadyFields(v)
 	}
@@ -75,21 +78,16 @@ func encodesItself(v reflect.Value) (bool, error) {
 	return false, nil
 }
 
-func steadyMap(v reflect.Value) error {
-	key := v.Type().Key()
+func steadyKeys(of reflect.Type) error {
+	key := of.Key()
 	switch {
 	case key.Kind() == reflect.String:
 		if key.Implements(textMarshaler) || key.Implements(textAppender) {
-			return fmt.Errorf("the keys of %v are strings with a method for their text", v.Type())
+			return fmt.Errorf("the keys of %v are strings with a method for their text", of)
 		}
 	case key.Implements(textMarshaler):
 	case key.Kind() < reflect.Int, key.Kind() > reflect.Uintptr, key.Implements(textAppender):
-		return fmt.Errorf("the keys of %v are no strings, integers or texts of MarshalText", v.Type())
-	}
-	for _, value := range v.Seq2() {
-		if err := steady(value); err != nil {
-			return err
-		}
+		return fmt.Errorf("the keys of %v are no strings, integers or texts of MarshalText", of)
 	}
 	return nil
 }

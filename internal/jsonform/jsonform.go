@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"reflect"
-	"slices"
 	"strings"
 )
 
@@ -14,12 +13,9 @@ import (
 // can, as far as the type tells: it does not tell what is in an interface, in a list or behind a
 // pointer inside of a struct. What only a run can show, the encoder refuses then.
 func Problem(t reflect.Type) string {
-	if path, what := formless(t, 8, nil); what != nil {
-		place := ""
-		if len(path) > 0 {
-			place = strings.Join(path, ".") + ": "
-		}
-		return fmt.Sprintf("the result %v cannot be stored and replayed: %s%v has no JSON form", t, place, what)
+	if path, what := formless(t, 8); what != nil {
+		return fmt.Sprintf("the result %v cannot be stored and replayed: %s%v has no JSON form", t,
+			strings.TrimPrefix(path+": ", ": "), what)
 	}
 	h := hidden{known: map[place]bool{}}
 	if !h.is(t, false) {
@@ -33,34 +29,34 @@ func Problem(t reflect.Type) string {
 // field that has it. It returns nil if there is none. Pointers, lists and maps are looked into
 // around a value only, and only so many, because a type may be a list of itself. In a struct they
 // may be empty.
-func formless(t reflect.Type, around int, at []string) (path []string, what reflect.Type) {
+func formless(t reflect.Type, around int) (path string, what reflect.Type) {
 	if encodesItself(t) || encodesItself(reflect.PointerTo(t)) {
-		return nil, nil
+		return "", nil
 	}
 	switch kind := t.Kind(); kind { //nolint:exhaustive // the others have a form
 	case reflect.Chan, reflect.Func, reflect.Complex64, reflect.Complex128, reflect.UnsafePointer:
-		return at, t
+		return "", t
 	case reflect.Map, reflect.Pointer, reflect.Slice:
 		switch {
 		case around == 0:
-			return nil, nil
+			return "", nil
 		case kind == reflect.Map && !isName(t.Key()):
-			return at, t
+			return "", t
 		}
-		return formless(t.Elem(), around-1, at)
+		return formless(t.Elem(), around-1)
 	case reflect.Array:
-		return formless(t.Elem(), 0, at)
+		return formless(t.Elem(), 0)
 	case reflect.Struct:
 		for f := range t.Fields() {
 			if tag := f.Tag.Get("json"); !f.IsExported() || tag == "-" || strings.Contains(tag, ",omit") {
 				continue
 			}
-			if path, what = formless(f.Type, 0, append(slices.Clone(at), nameOf(f))); what != nil {
-				return path, what
+			if path, what = formless(f.Type, 0); what != nil {
+				return strings.TrimSuffix(nameOf(f)+"."+path, "."), what
 			}
 		}
 	}
-	return nil, nil
+	return "", nil
 }
 
 // isName reports whether JSON can have a value of a type as the name of a member.

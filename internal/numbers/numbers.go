@@ -28,17 +28,16 @@ type Places struct {
 	kind    numberKind
 	bits    int                // of a float, also of one in an interface
 	fields  map[string]*Places // of a struct, by their names in lower case
-	element *Places            // of a list or a map
-	reads   reflect.Type       // what reads texts by itself
+	element *Places            // of a list or a map; of an interface, itself
+	reads   reflect.Type       // a struct with one field, which reads texts by itself
 }
 
 type numberKind int
 
 const (
 	plainValue   numberKind = iota
-	floatValue              // a float
+	floatValue              // a float, or an interface, in which every number becomes one
 	numberValue             // a json.Number
-	anyValue                // an interface: every number in it becomes a float64
 	decimalValue            // what no type tells about: in it, numbers but integers become a float64
 	quotedValue             // a value in a text: the option string of a tag
 	textValue               // a type that reads texts by itself
@@ -80,14 +79,14 @@ func (w *numberWalk) of(t reflect.Type) *Places {
 		w.found, w.exact, n.kind = true, true, numberValue
 		return n
 	case reads(t, unmarshaler), reads(t, readsText), isBytes(t):
-		w.found, n.kind, n.reads = true, textValue, t
+		w.found, n.kind, n.reads = true, textValue, inField(t, "")
 		return n
 	}
 	switch t.Kind() { //nolint:exhaustive // the others have one spelling
 	case reflect.Float32, reflect.Float64:
 		w.found, n.kind, n.bits = true, floatValue, t.Bits()
 	case reflect.Interface:
-		w.found, n.kind, n.bits = true, anyValue, 64
+		w.found, n.kind, n.bits, n.element = true, floatValue, 64, n
 	case reflect.Pointer:
 		of := w.of(t.Elem())
 		w.seen[t] = of
@@ -147,10 +146,14 @@ func (w *numberWalk) field(of reflect.Type, options string) *Places {
 	quoted := strings.Contains(","+options+",", ",string,")
 	if quoted && (of.Kind() >= reflect.Bool && of.Kind() <= reflect.Float64 || of.Kind() == reflect.String) {
 		w.found = true
-		field := reflect.StructField{Name: "Quoted", Type: of, Tag: `json:",string"`}
-		n = &Places{kind: quotedValue, bits: n.bits, reads: reflect.StructOf([]reflect.StructField{field})}
+		n = &Places{kind: quotedValue, bits: n.bits, reads: inField(of, `json:",string"`)}
 	}
 	return n
+}
+
+// inField returns a struct with one field.
+func inField(of reflect.Type, tag reflect.StructTag) reflect.Type {
+	return reflect.StructOf([]reflect.StructField{{Name: "Text", Type: of, Tag: tag}})
 }
 
 // inexact stands in an event for a number that the handler does not read as it was sent. No event
@@ -199,25 +202,27 @@ func (r *reader) value(n *Places, at int) (end int) {
 
 // member returns the places of a member with that name, as it is spelled, or of an element.
 func (n *Places) member(name []byte) *Places {
-	switch {
-	case n.kind == anyValue, n.kind == decimalValue:
-		return n
-	case name != nil && n.fields != nil:
-		return n.fields[strings.ToLower(jsontext.Unquote(string(name)))]
-	default:
-		return n.element
+	if name != nil && n.fields != nil {
+		return n.fields[strings.ToLower(content(string(name)))]
 	}
+	return n.element
+}
+
+// content returns what a string stands for, as encoding/json reads it.
+func content(quoted string) (text string) {
+	_ = json.Unmarshal([]byte(quoted), &text) // which is valid
+	return text
 }
 
 // read returns the JSON text of a number or a string as the handler reads it.
 func (n *Places) read(sent string) string {
 	if sent[0] != '"' {
-		if n.kind == floatValue || n.kind == anyValue || n.kind == decimalValue && !isInteger(sent) {
+		if n.kind == floatValue || n.kind == decimalValue && !isInteger(sent) {
 			return asFloat(sent, n.bits)
 		}
 		return sent
 	}
-	text := jsontext.Unquote(sent)
+	text := content(sent)
 	switch quoted := n.kind == quotedValue; {
 	case quoted && text == "null": // nothing to a pointer, and else zero
 		return `"` + inexact + `"`
@@ -235,17 +240,14 @@ func (n *Places) read(sent string) string {
 // nothing of a type that does not read the same again from that, such as one that hides what it
 // has: the text stays as it was sent.
 func (n *Places) rewritten(text string) string {
-	before, behind := "", ""
-	if n.kind == quotedValue {
-		before, behind = `{"Quoted":`, `}`
-	}
+	const before, behind = `{"Text":`, `}`
 	sent, err := json.Marshal(text)
-	read, again := reflect.New(n.reads).Interface(), reflect.New(n.reads).Interface()
-	if err != nil || json.Unmarshal([]byte(before+string(sent)+behind), read) != nil {
+	read, again := reflect.New(n.reads), reflect.New(n.reads)
+	if err != nil || json.Unmarshal([]byte(before+string(sent)+behind), read.Interface()) != nil {
 		return ""
 	}
-	out, err := json.Marshal(read)
-	if err != nil || json.Unmarshal(out, again) != nil || !same(read, again) {
+	out, err := json.Marshal(read.Interface())
+	if err != nil || json.Unmarshal(out, again.Interface()) != nil || !same(read.Elem().Field(0), again.Elem().Field(0)) {
 		return ""
 	}
 	written := string(out[len(before) : len(out)-len(behind)])
@@ -255,12 +257,12 @@ func (n *Places) rewritten(text string) string {
 	return written
 }
 
-// same reports whether two pointers of one type lead to equal values. Of times the instant counts.
-func same(one, other any) bool {
-	if at, is := one.(*time.Time); is {
-		return at.Equal(*other.(*time.Time)) //nolint:forcetypeassert // of one type
+// same reports whether two values of one type are equal. Of times the instant counts.
+func same(one, other reflect.Value) bool {
+	if at, is := one.Interface().(time.Time); is {
+		return at.Equal(other.Interface().(time.Time)) //nolint:forcetypeassert // of one type
 	}
-	return reflect.DeepEqual(one, other)
+	return reflect.DeepEqual(one.Interface(), other.Interface())
 }
 
 func isNumber(text string) bool {
@@ -290,7 +292,9 @@ func FloatKeeps(text string, bits int) bool {
 // float64 changes count: integers keep every digit.
 func HasInexact(selection []byte, typed bool) bool {
 	if !typed {
-		selection = (&Places{kind: decimalValue, bits: 64}).Read(selection)
+		everywhere := &Places{kind: decimalValue, bits: 64}
+		everywhere.element = everywhere
+		selection = everywhere.Read(selection)
 	}
 	return bytes.Contains(selection, []byte(inexact))
 }
