@@ -6,6 +6,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/go-idempotent/idempotent/fingerprint"
 )
 
 func TestCompileErrorsTellWhatIsWrongAndWhere(t *testing.T) {
@@ -115,8 +117,8 @@ func TestLongChainsDoNotExhaustTheStack(t *testing.T) {
 		source := "a" + strings.Repeat(link, (maxLength-1)/len(link))
 		expression, err := Compile(source)
 		require.NoError(t, err, link)
-		for _, payload := range []string{`null`, `{"a":1}`, `{"a":[1]}`, strings.Repeat(`{"a":`, maxDepth) + "1" +
-			strings.Repeat("}", maxDepth)} {
+		for _, payload := range []string{`null`, `{"a":1}`, `{"a":[1]}`, strings.Repeat(`{"a":`, fingerprint.MaxDepth) + "1" +
+			strings.Repeat("}", fingerprint.MaxDepth)} {
 			selected, err := expression.Search([]byte(payload))
 			if err != nil {
 				assert.Equal(t, errLimit, kindOf(err), "%s on %s", link, payload)

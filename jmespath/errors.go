@@ -10,15 +10,14 @@ import (
 type Error struct {
 	Expression string // as given to Compile
 
-	// Kind is one of these, the first five by their names in the JMESPath specification, section
-	// Errors:
+	// Kind is one of these, the first five as in the JMESPath specification, section Errors:
 	//
 	//   - syntax: the expression does not follow the grammar
-	//   - unknown-function: it calls a function that does not exist
+	//   - unknown-function
 	//   - invalid-arity: it calls a function with too few or too many arguments
 	//   - invalid-type: a function gets an argument of a type that it does not accept
-	//   - invalid-value: the type of an argument is right and its value is not: a slice with step
-	//     0, text that powertools_json or powertools_base64 cannot decode
+	//   - invalid-value: a slice with step 0, text that powertools_json or powertools_base64 cannot
+	//     decode
 	//   - limit: the expression is too long or too deep, its evaluation makes more than its bound,
 	//     or an exact sum takes too many digits
 	//   - names that differ only in case: they make it unclear what a program reads, see
@@ -80,7 +79,7 @@ func compileError(kind string, offset int, detail string) *Error {
 	return &Error{Kind: kind, Offset: offset, Detail: detail, compiling: true}
 }
 
-// caught is deferred by what compiles or searches, and makes an error of the *Error that ended it.
+// caught is deferred, and makes an error of the *Error that ended what compiles or searches.
 func caught(expression string, err *error) {
 	switch failure := recover().(type) {
 	case nil:

@@ -90,8 +90,7 @@ func reverse(s *search, arguments []argument) Value {
 	return s.collect("[]", elements)
 }
 
-// A ranked value is one with the number or the string that it is ordered by; the other one is
-// empty.
+// A ranked value has the number or the string that it is ordered by; the other one is empty.
 type ranked struct {
 	value  Value
 	number jsontext.Decimal
@@ -105,8 +104,7 @@ func (r ranked) compare(other ranked) int {
 }
 
 // rankEach visits the elements of the first argument, ranked by what the second one selects from
-// each, which must be numbers only or strings only. Without a second one they are ranked by
-// themselves, and the signature has seen to it.
+// each, or else by themselves. These must be numbers only or strings only.
 func (s *search) rankEach(arguments []argument, visit func(ranked)) {
 	by := current
 	if len(arguments) > 1 {
@@ -139,8 +137,8 @@ func sorted(s *search, arguments []argument) Value {
 	return list.value()
 }
 
-// extreme is max and max_by, or min and min_by: the first of the greatest elements, or of the least
-// with the direction -1, or null if there are none.
+// extreme is max and max_by, or min and min_by with the direction -1: the first of the greatest or
+// the least elements, or null if there are none.
 func extreme(direction int) body {
 	return func(s *search, arguments []argument) Value {
 		var best ranked

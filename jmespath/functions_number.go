@@ -36,11 +36,10 @@ func avg(s *search, arguments []argument) Value {
 }
 
 // maxSumDigits bounds how far apart the highest and the lowest digit of the numbers of one sum may
-// be, since the exact sum needs all digits between them.
+// be: the exact sum needs all digits between them.
 const maxSumDigits = 8192
 
-// sumOf adds the elements of an array of numbers exactly, unless the sum needs more than
-// maxSumDigits digits.
+// sumOf adds the elements of an array of numbers exactly.
 func (s *search) sumOf(array Value) jsontext.Decimal {
 	// The position of the lowest digit, and the one behind the highest: no digit has these.
 	low, high := int64(1<<62), int64(-1<<62)

@@ -21,16 +21,13 @@ func holds(has func(text, part string) bool) body {
 
 func join(s *search, arguments []argument) Value {
 	separator := arguments[0].str()
-	var joined strings.Builder
-	before := ""
+	var parts []string
 	for _, element := range arguments[1].members() {
 		part := element.str()
 		s.grow(len(separator) + len(part))
-		joined.WriteString(before)
-		joined.WriteString(part)
-		before = separator
+		parts = append(parts, part)
 	}
-	return s.string(joined.String())
+	return s.string(strings.Join(parts, separator))
 }
 
 // toString writes anything but a string as compact JSON, with numbers as they are spelled and

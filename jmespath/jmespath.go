@@ -3,16 +3,15 @@
 //
 // # What it promises
 //
-// An expression is compiled once and evaluated often; an [Expression] and a [Value] are immutable
-// and safe for concurrent use. Evaluation works on the JSON text of the event. Numbers are decimals
-// from the first byte to the last and never become floating point: 9007199254740993 selects as
-// itself and differs from 9007199254740992, while 1, 1.0 and 1e0 are equal. What is selected keeps
-// its spelling; a canonical form is left to the caller.
+// Evaluation works on the JSON text of the event. Numbers are decimals from the first byte to the
+// last and never become floating point: 9007199254740993 selects as itself and differs from
+// 9007199254740992, while 1, 1.0 and 1e0 are equal. What is selected keeps its spelling; a canonical
+// form is left to the caller.
 //
-// A payload is refused as a whole, with a [JSONError], unless it is one JSON text in the sense of
-// I-JSON (RFC 7493): valid UTF-8, no member name twice in one object, no lone surrogates, nothing
-// after the value. Two programs would otherwise read two different keys out of one request. What is
-// acceptable is what has a canonical form, see [fingerprint.Canonical].
+// A payload is refused as a whole, with a [JSONError], unless package fingerprint has a canonical
+// form of it: it is one JSON text in the sense of I-JSON (RFC 7493), with valid UTF-8, no member
+// name twice in one object, no lone surrogates, and nothing after the value. Two programs would
+// otherwise read two different keys out of one request.
 //
 // No error message contains a part of the payload.
 //
@@ -27,10 +26,9 @@
 //     null; write "!(a.b)". A multi-select ends the projection in front of it: "list[*].[a, b][0]"
 //     is the first pair, not the first member of each pair. So does one step behind ".*": "a.*.b.c"
 //     means "(a.*.b).c".
-//   - abs, ceil, floor, max, min, sort, sum, to_number and all comparisons are exact. avg is exact
-//     whenever the average is a finite decimal; otherwise it is rounded to 34 significant digits,
-//     or to as many as the sum has if those are more. A sum that takes more than 8,192 digits, like
-//     that of 1e999999999 and 1, is refused.
+//   - Arithmetic and comparisons are exact, except for an average that is no finite decimal: it is
+//     rounded to 34 significant digits, or to as many as the sum has if those are more. A sum that
+//     takes more than 8,192 digits, like that of 1e999999999 and 1, is refused.
 //   - to_string writes compact JSON and keeps the spelling of numbers and the order of members.
 //   - A literal in backticks that is not JSON, like `active`, is the string "active", the
 //     deprecated form that is common in the AWS documentation. What begins like an array, an
@@ -50,11 +48,7 @@
 // ends with an [Error] of the kind limit.
 package jmespath
 
-import (
-	"slices"
-
-	"github.com/go-idempotent/idempotent/fingerprint"
-)
+import "slices"
 
 const (
 	// maxLength is the length of an expression in bytes.
@@ -62,9 +56,6 @@ const (
 	// maxLevels is how deep parentheses, brackets, braces, function calls and "!" may nest in an
 	// expression, and how many projections may continue one another.
 	maxLevels = 256
-	// maxDepth is how deep arrays and objects may nest in a payload, in a literal, and in the
-	// argument of powertools_json.
-	maxDepth = fingerprint.MaxDepth
 )
 
 // An Expression is a compiled JMESPath expression. It is immutable and safe for concurrent use.
@@ -91,8 +82,8 @@ func Compile(expression string) (x *Expression, err error) {
 func (x *Expression) String() string { return x.source }
 
 // Folding returns the expression for a program that decodes names as encoding/json does: names that
-// differ only in case are one field of a struct (Unicode's simple folding, so "ſ" is an s), and the
-// last such member counts. The expression still selects by exact names. These end with an [Error]:
+// are equal under Unicode's simple folding ("ſ" is an s) are one field of a struct, and the last such
+// member counts. The expression still selects by exact names. These end with an [Error]:
 //
 //   - an object that it looks into, of which two names are equal under folding; to_string looks
 //     into everything in its argument
@@ -103,9 +94,8 @@ func (x *Expression) Folding() *Expression {
 	return &folding
 }
 
-// Search evaluates the expression on a JSON document, given as text. A selection without a match is
-// null, not an error; see Value.Presence. Search copies the payload, so the caller may reuse it;
-// the value returned keeps the copy alive.
+// Search evaluates the expression on a JSON document. A selection without a match is null, not an
+// error; see Value.Presence. Search copies the payload, and the value returned keeps the copy alive.
 //
 // The error is a *JSONError if the payload is not acceptable JSON, and otherwise an *Error of the
 // kind invalid-type, invalid-value, limit or names that differ only in case.
@@ -155,6 +145,6 @@ func (p Part) String() string {
 	return p.Kind
 }
 
-// Parts returns what the expression is made of, in the order of its text. It is for those who take
-// only a part of the language.
+// Parts returns what the expression is made of, in the order of its text, for those who take only a
+// part of the language.
 func (x *Expression) Parts() []Part { return slices.Clone(x.parts) }

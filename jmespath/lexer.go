@@ -10,8 +10,7 @@ import (
 	"github.com/go-idempotent/idempotent/internal/jsontext"
 )
 
-// A token of the grammar. Its kind is the spelling of an operator, or one of the
-// constants below.
+// A token of the grammar. Its kind is the spelling of an operator, or one of the constants below.
 type token struct {
 	kind   string
 	offset int
@@ -93,8 +92,8 @@ func isDigit(b byte) bool { return b >= '0' && b <= '9' }
 // isWord reports whether an identifier may have a byte in it.
 func isWord(b byte) bool { return b|0x20 >= 'a' && b|0x20 <= 'z' || b == '_' || isDigit(b) }
 
-// number reads an index. One that no array can have becomes the nearest number
-// that no array can have either, so that evaluation may add and subtract.
+// number reads an index. One that no array can have becomes the nearest that no array can have
+// either, so that evaluation may add and subtract.
 func (l *lexer) number() int {
 	start := l.at
 	for l.at++; l.at < len(l.text) && isDigit(l.text[l.at]); {
@@ -107,12 +106,10 @@ func (l *lexer) number() int {
 	return int(max(n, -math.MaxInt32))
 }
 
-// delimited reads what stands between two delimiters: an identifier in double quotes, which is a
-// JSON string; a string in single quotes; or JSON in backticks, or the deprecated form of a string
-// there.
-//
-// In single quotes, the only escape sequence is that of the quote; every other backslash stands for
-// itself, also where two of them precede the closing quote.
+// delimited reads an identifier in double quotes, which is a JSON string; a string in single quotes,
+// where the only escape sequence is that of the quote, and every other backslash stands for itself,
+// also where two of them precede the closing quote; or JSON in backticks, or the deprecated form of a
+// string there.
 func (l *lexer) delimited(delimiter byte) token {
 	start := l.at
 	raw := l.until(delimiter)
@@ -137,16 +134,15 @@ func (l *lexer) delimited(delimiter byte) token {
 	return token{kind: tokenLiteral, value: value}
 }
 
-// isDeprecatedString reports whether a literal that is not JSON can be meant as a
-// string without quotes, rather than be a slip in an array, an object, a number or
-// a string.
+// isDeprecatedString reports whether a literal that is not JSON can be meant as a string without
+// quotes, rather than be a slip in an array, an object, a number or a string.
 func isDeprecatedString(text string) bool {
 	text = strings.TrimLeft(text, " \t\r\n")
 	return text != "" && !isDigit(text[0]) && !strings.ContainsRune(`[{"-`, rune(text[0]))
 }
 
-// until returns what is between the delimiter at the position and the next one
-// that no backslash precedes, and moves behind it.
+// until returns what is between the delimiter at the position and the next one that no backslash
+// precedes, and moves behind it.
 func (l *lexer) until(delimiter byte) string {
 	start := l.at + 1
 	for i := start; i < len(l.text); i++ {

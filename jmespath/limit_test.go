@@ -8,6 +8,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/go-idempotent/idempotent/fingerprint"
 )
 
 // TestExplosiveExpressionsEndWithTheLimit are expressions whose result would grow exponentially
@@ -55,7 +57,7 @@ func TestLargePayloadsTakeLinearTime(*testing.T) {
 		}
 		return text.String() + closing
 	}
-	deep := strings.Repeat("[", maxDepth-1)
+	deep := strings.Repeat("[", fingerprint.MaxDepth-1)
 	for _, payload := range map[string]string{
 		"elements":     repeated("[", func(int) string { return "0" }, "]"),
 		"objects":      repeated("[", func(i int) string { return `{"a":` + strconv.Itoa(i%7) + `}` }, "]"),
@@ -65,7 +67,7 @@ func TestLargePayloadsTakeLinearTime(*testing.T) {
 		"backslashes":  `{"a":"` + strings.Repeat(`\\`, size/2) + `"}`,
 		"quotes":       `["` + strings.Repeat(`\"`, size/2) + `"]`,
 		"escaped keys": repeated("{", func(i int) string { return `"\u0061` + strconv.Itoa(i) + `":0` }, "}"),
-		"deep":         deep + repeated("[", func(int) string { return "0" }, "]") + strings.Repeat("]", maxDepth-1),
+		"deep":         deep + repeated("[", func(int) string { return "0" }, "]") + strings.Repeat("]", fingerprint.MaxDepth-1),
 		"digits":       `[` + strings.Repeat("1", size) + `,1e5]`,
 		"zeros":        `[0.` + strings.Repeat("0", size) + `1,1e` + strings.Repeat("0", size) + `5]`,
 		"space":        `[` + strings.Repeat(" ", size) + `1]`,

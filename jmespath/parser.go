@@ -2,9 +2,8 @@ package jmespath
 
 import "slices"
 
-// powers are the binding powers of the operators between two operands: an operator takes over an
-// operand to its left if its power is above that of the operator on the other side. A token without
-// one ends an expression.
+// powers are the binding powers of operators: an operator takes over an operand to its left if its
+// power is above that of the operator on the other side. A token without one ends an expression.
 var powers = map[string]int{
 	"|": 1, "||": 2, "&&": 3, "==": 5, "!=": 5, "<": 5, "<=": 5, ">": 5, ">=": 5,
 	"[]": powerFlatten, "[?": powerFilter, ".": powerDot, "[": 55,
@@ -74,8 +73,7 @@ func unexpected(t token) *Error {
 	return syntaxError(t.offset, "unexpected "+t.kind)
 }
 
-// expression reads operands as long as the operators between them bind stronger
-// than the given power.
+// expression reads operands as long as the operators between them bind stronger than the given power.
 func (p *parser) expression(above int) node {
 	if p.depth == maxLevels {
 		panic(compileError(errLimit, p.peek().offset, "expression is nested too deep"))
@@ -138,8 +136,8 @@ func (p *parser) infix(left node) node {
 	switch t.kind {
 	case ".":
 		if p.peek().kind == "*" {
-			// With the power of the dot this one ends after one step, so that
-			// "a.*.b.c" means "(a.*.b).c", unlike "*.b.c" and "a[*].b.c".
+			// With the power of the dot this one ends after one step: "a.*.b.c" means "(a.*.b).c",
+			// unlike "*.b.c" and "a[*].b.c".
 			p.note("*", "", p.advance().offset)
 			return projection(typeObject, left, nil, p.projected(powerDot))
 		}
@@ -163,9 +161,8 @@ func (p *parser) infix(left node) node {
 	return comparison(t.kind, left, right)
 }
 
-// member reads what may follow a dot. A multi-select ends a projection that it
-// belongs to, as in the official implementations: what follows it applies to the
-// whole result.
+// member reads what may follow a dot. A multi-select ends a projection that it belongs to, as in the
+// official implementations: what follows it applies to the whole result.
 func (p *parser) member(above int) node {
 	switch next := p.peek(); next.kind {
 	case tokenIdentifier, tokenQuoted, "*":

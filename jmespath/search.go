@@ -22,8 +22,7 @@ type search struct {
 	within  frame
 }
 
-// A frame is the innermost call that is being evaluated, and those of its arguments that a failure
-// there is about.
+// A frame is the innermost call that is being evaluated, and its arguments that a failure is about.
 type frame struct {
 	*call
 
@@ -178,8 +177,8 @@ func (s *search) equal(a, b Value) bool {
 		slices.EqualFunc(left, right, func(l, r member) bool { return s.equal(l.value, r.value) })
 }
 
-// sortedMembers returns the elements of an array in their order, and the members of an object by
-// name, with the content of the names in place of their spelling.
+// sortedMembers returns the elements of an array, or the members of an object by name, with the
+// content of the names in place of their spelling.
 func (s *search) sortedMembers(of Value) []member {
 	members := s.membersOf(of)
 	if of.kind() == typeObject {

@@ -10,26 +10,21 @@ import (
 	"github.com/go-idempotent/idempotent/internal/jsontext"
 )
 
-// A Value is a JSON value, held as its text. It is immutable and safe for
-// concurrent use. The zero value is null. Two Values with the same content may
-// differ in spelling, so compare what you make of them, not the Values.
+// A Value is a JSON value, held as its text. It is immutable and safe for concurrent use. The zero
+// value is null. Two Values with the same content may differ in spelling, so compare what you make of
+// them, not the Values.
 type Value struct {
-	// text has passed parseText, without space around it, or is empty for null.
-	// Everything in this package that makes a Value upholds that, and everything
-	// that reads one relies on it.
+	// text is empty for null, or could have passed parseText, without space around it. Everything in
+	// this package that reads a Value relies on it and does not look for errors again.
 	text string
 }
 
-// parseText makes a Value of a copy of one acceptable JSON text: one that has a canonical form.
-// Everything else in the package reads text that has passed, and does not look for errors again.
-// The error is a *JSONError.
+// parseText makes a Value of a copy of one acceptable JSON text: one that has a canonical form. The
+// error is a *JSONError.
 func parseText[T jsontext.Text](text T) (Value, error) {
-	if _, err := fingerprint.Canonical(nil, []byte(text)); err != nil {
-		failure := &JSONError{Detail: err.Error()}
-		if wrong, ok := errors.AsType[*fingerprint.SyntaxError](err); ok {
-			failure.Offset, failure.Detail = wrong.Offset, wrong.Reason
-		}
-		return Value{}, failure
+	_, err := fingerprint.Canonical(nil, []byte(text))
+	if wrong, refused := errors.AsType[*fingerprint.SyntaxError](err); refused {
+		return Value{}, &JSONError{Offset: wrong.Offset, Detail: wrong.Reason}
 	}
 	return Value{strings.Trim(string(text), " \t\r\n")}, nil
 }
@@ -58,9 +53,9 @@ func (v Value) kind() types {
 	return typeNumber
 }
 
-// JSON returns the value as JSON text that satisfies the rules for payloads, except that a
-// multi-select can have nested it deeper. What came out of the payload is spelled as it was there,
-// with its numbers, escapes and inner space. The caller owns the slice.
+// JSON returns the value as a text that satisfies the rules for payloads, except that a multi-select
+// can have nested it deeper. What came out of the payload is spelled as it was there, with its inner
+// space. The caller owns the slice.
 func (v Value) JSON() []byte { return []byte(v.json()) }
 
 func (v Value) json() string {
@@ -73,14 +68,14 @@ func (v Value) json() string {
 // str returns the content of a value that is known to be a string.
 func (v Value) str() string { return jsontext.Unquote(v.text) }
 
-// A member of an object, its name as spelled in the document, or an element of an array.
+// A member of an object, its name as it is spelled, with its quotes; or an element of an array, which
+// has no name.
 type member struct {
 	raw   string
 	value Value
 }
 
-// members walks over what is in a value that must be an array or an object. A name is as it is
-// spelled, with its quotes; an element has none.
+// members walks over what is in an array or an object.
 func (v Value) members() iter.Seq2[string, Value] {
 	return func(yield func(string, Value) bool) {
 		jsontext.Within(v.text, 0, func(name string, at int) int {
@@ -93,8 +88,8 @@ func (v Value) members() iter.Seq2[string, Value] {
 	}
 }
 
-// index returns the i-th element, counted from the end if i is negative, or null
-// if v is no array or has no such element.
+// index returns the i-th element, counted from the end if i is negative, or null if v is no array or
+// has no such element.
 func (v Value) index(i int) Value {
 	if v.kind() != typeArray {
 		return Value{}
@@ -136,8 +131,7 @@ func compareNumbers(a, b Value) int {
 	return jsontext.ParseDecimal(a.text).Compare(jsontext.ParseDecimal(b.text))
 }
 
-// compact returns the text of a value without space outside of strings, and with
-// its strings escaped in the shortest way.
+// compact drops space outside of strings, and escapes strings in the shortest way.
 func compact(text string) string {
 	short := make([]byte, 0, len(text))
 	for i := 0; i < len(text); {
@@ -160,14 +154,12 @@ func compact(text string) string {
 type Presence uint8
 
 const (
-	// Missing is a selection without content: null, an empty string, array or
-	// object, and an array or object that holds nothing but those, such as the
-	// [null, null] of "[a, b]" on a document that has neither.
+	// Missing is a selection without content: null, an empty string, array or object, and one that
+	// holds nothing but those, such as the [null, null] of "[a, b]" on a document that has neither.
 	Missing Presence = iota
 
-	// Partial is an array or object with content that has, at any depth, a
-	// member without: [null, "x"], or {"id": 7, "tags": []}. Two different
-	// requests can easily share such a key.
+	// Partial is an array or object with content that has, at any depth, a member without: [null,
+	// "x"], or {"id": 7, "tags": []}. Two different requests can easily share such a key.
 	Partial
 
 	// Present is every other value. The number 0 and false are values.
@@ -177,16 +169,15 @@ const (
 // String returns the name of the constant in lower case.
 func (p Presence) String() string { return [...]string{"missing", "partial", "present"}[p] }
 
-// Presence tells whether the value can serve as a key: only Present should.
-// It takes time in proportion to the length of the value's text.
+// Presence tells whether the value can serve as a key: only Present should. It takes time in
+// proportion to the length of the value's text.
 func (v Value) Presence() Presence {
 	presence, _ := presenceAt(v.json(), 0)
 	return presence
 }
 
-// presenceAt looks at the value at i and returns the position behind it. Going
-// over nested values once, instead of cutting each one out first, keeps deep
-// documents linear.
+// presenceAt looks at the value at i and returns the position behind it. It goes over nested values
+// once, instead of cutting each one out first, which keeps deep documents linear.
 func presenceAt(text string, i int) (Presence, int) {
 	if text[i] != '[' && text[i] != '{' {
 		end := jsontext.End(text, i)

@@ -9,6 +9,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
+
+	"github.com/go-idempotent/idempotent/fingerprint"
 )
 
 func TestZeroValueIsNull(t *testing.T) {
@@ -88,12 +90,12 @@ func TestPayloadsNestUpToTheLimit(t *testing.T) {
 			return strings.Repeat(c.open, depth/levels) + strings.Repeat("[", depth%levels) + "1" +
 				strings.Repeat("]", depth%levels) + strings.Repeat(c.closing, depth/levels)
 		}
-		value, err := parseText(nested(maxDepth))
+		value, err := parseText(nested(fingerprint.MaxDepth))
 		require.NoError(t, err)
 		assert.Equal(t, Present, value.Presence())
-		assert.Equal(t, "true", selectJSON(t, "@ == @ && [@] == [@] && length(to_string(@)) > `0`", nested(maxDepth)))
+		assert.Equal(t, "true", selectJSON(t, "@ == @ && [@] == [@] && length(to_string(@)) > `0`", nested(fingerprint.MaxDepth)))
 
-		for _, depth := range []int{maxDepth + 1, 100_000, 5_000_000} {
+		for _, depth := range []int{fingerprint.MaxDepth + 1, 100_000, 5_000_000} {
 			_, err = parseText(nested(depth))
 			require.ErrorContains(t, err, "nested deeper than the limit")
 			_, err = parseText(strings.Repeat(c.open, depth))
@@ -170,7 +172,7 @@ func definedPresence(v Value) Presence {
 // of times longer for the deep document.
 func TestPresenceOfDeepDocumentsTakesLinearTime(t *testing.T) {
 	list := "[0" + strings.Repeat(",0", 500_000) + "]"
-	const depth = maxDepth - 1
+	const depth = fingerprint.MaxDepth - 1
 	fastest := func(text string) time.Duration {
 		value, err := parseText(text)
 		require.NoError(t, err)

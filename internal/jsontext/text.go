@@ -74,18 +74,17 @@ type Escapes struct {
 // Append appends a content as a string, with quotes.
 func (e Escapes) Append(dst []byte, content string) []byte {
 	dst = append(dst, '"')
-	done := 0
 	for i := 0; i < len(content); {
 		if e.plain(content[i]) {
+			dst = append(dst, content[i])
 			i++
 			continue
 		}
 		r, size := NextRune(content[i:])
-		dst = e.AppendRune(append(dst, content[done:i]...), r)
+		dst = e.AppendRune(dst, r)
 		i += size
-		done = i
 	}
-	return append(append(dst, content[done:]...), '"')
+	return append(dst, '"')
 }
 
 // plain reports whether a byte stands for itself, and is not one with which half of a surrogate
