@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// builtins are the functions of the JMESPath specification, section Built-in Functions, and those of
-// AWS Powertools.
+// builtins are the functions of the JMESPath specification, section Built-in Functions, and those
+// of AWS Powertools.
 var builtins = map[string]function{
 	"abs":         {parameters: []types{typeNumber}, body: abs},
 	"avg":         {parameters: []types{typeNumbers}, body: avg},
@@ -148,8 +148,8 @@ type call struct {
 	arguments []node
 }
 
-// eval evaluates and checks the arguments and runs the body. What fails meanwhile names the function,
-// unless an inner one fails.
+// eval evaluates and checks the arguments and runs the body. What fails meanwhile names the
+// function, unless an inner one fails.
 func (c *call) eval(s *search, on Value) Value {
 	outer := s.within
 	s.within = frame{call: c}

@@ -5,8 +5,8 @@
 //
 // Evaluation works on the JSON text of the event. Numbers are decimals from the first byte to the
 // last and never become floating point: 9007199254740993 selects as itself and differs from
-// 9007199254740992, while 1, 1.0 and 1e0 are equal. What is selected keeps its spelling; a canonical
-// form is left to the caller.
+// 9007199254740992, while 1, 1.0 and 1e0 are equal. What is selected keeps its spelling; a
+// canonical form is left to the caller.
 //
 // A payload is refused as a whole, with a [JSONError], unless package fingerprint has a canonical
 // form of it: it is one JSON text in the sense of I-JSON (RFC 7493), with valid UTF-8, no member
@@ -82,8 +82,8 @@ func Compile(expression string) (x *Expression, err error) {
 func (x *Expression) String() string { return x.source }
 
 // Folding returns the expression for a program that decodes names as encoding/json does: names that
-// are equal under Unicode's simple folding ("ſ" is an s) are one field of a struct, and the last such
-// member counts. The expression still selects by exact names. These end with an [Error]:
+// are equal under Unicode's simple folding ("ſ" is an s) are one field of a struct, and the last
+// such member counts. The expression still selects by exact names. These end with an [Error]:
 //
 //   - an object that it looks into, of which two names are equal under folding; to_string looks
 //     into everything in its argument
@@ -95,7 +95,8 @@ func (x *Expression) Folding() *Expression {
 }
 
 // Search evaluates the expression on a JSON document. A selection without a match is null, not an
-// error; see Value.Presence. Search copies the payload, and the value returned keeps the copy alive.
+// error; see Value.Presence. Search copies the payload, and the value returned keeps the copy
+// alive.
 //
 // The error is a *JSONError if the payload is not acceptable JSON, and otherwise an *Error of the
 // kind invalid-type, invalid-value, limit or names that differ only in case.

@@ -106,10 +106,10 @@ func (l *lexer) number() int {
 	return int(max(n, -math.MaxInt32))
 }
 
-// delimited reads an identifier in double quotes, which is a JSON string; a string in single quotes,
-// where the only escape sequence is that of the quote, and every other backslash stands for itself,
-// also where two of them precede the closing quote; or JSON in backticks, or the deprecated form of a
-// string there.
+// delimited reads an identifier in double quotes, which is a JSON string; a string in single
+// quotes, where the only escape sequence is that of the quote, and every other backslash stands for
+// itself, also where two of them precede the closing quote; or JSON in backticks, or the deprecated
+// form of a string there.
 func (l *lexer) delimited(delimiter byte) token {
 	start := l.at
 	raw := l.until(delimiter)

@@ -73,7 +73,8 @@ func unexpected(t token) *Error {
 	return syntaxError(t.offset, "unexpected "+t.kind)
 }
 
-// expression reads operands as long as the operators between them bind stronger than the given power.
+// expression reads operands as long as the operators between them bind stronger than the given
+// power.
 func (p *parser) expression(above int) node {
 	if p.depth == maxLevels {
 		panic(compileError(errLimit, p.peek().offset, "expression is nested too deep"))
@@ -161,8 +162,8 @@ func (p *parser) infix(left node) node {
 	return comparison(t.kind, left, right)
 }
 
-// member reads what may follow a dot. A multi-select ends a projection that it belongs to, as in the
-// official implementations: what follows it applies to the whole result.
+// member reads what may follow a dot. A multi-select ends a projection that it belongs to, as in
+// the official implementations: what follows it applies to the whole result.
 func (p *parser) member(above int) node {
 	switch next := p.peek(); next.kind {
 	case tokenIdentifier, tokenQuoted, "*":

@@ -11,11 +11,11 @@ import (
 )
 
 // A Value is a JSON value, held as its text. It is immutable and safe for concurrent use. The zero
-// value is null. Two Values with the same content may differ in spelling, so compare what you make of
-// them, not the Values.
+// value is null. Two Values with the same content may differ in spelling, so compare what you make
+// of them, not the Values.
 type Value struct {
-	// text is empty for null, or could have passed parseText, without space around it. Everything in
-	// this package that reads a Value relies on it and does not look for errors again.
+	// text is empty for null, or could have passed parseText, without space around it. Everything
+	// in this package that reads a Value relies on it and does not look for errors again.
 	text string
 }
 
@@ -53,9 +53,9 @@ func (v Value) kind() types {
 	return typeNumber
 }
 
-// JSON returns the value as a text that satisfies the rules for payloads, except that a multi-select
-// can have nested it deeper. What came out of the payload is spelled as it was there, with its inner
-// space. The caller owns the slice.
+// JSON returns the value as a text that satisfies the rules for payloads, except that a
+// multi-select can have nested it deeper. What came out of the payload is spelled as it was there,
+// with its inner space. The caller owns the slice.
 func (v Value) JSON() []byte { return []byte(v.json()) }
 
 func (v Value) json() string {
@@ -68,8 +68,8 @@ func (v Value) json() string {
 // str returns the content of a value that is known to be a string.
 func (v Value) str() string { return jsontext.Unquote(v.text) }
 
-// A member of an object, its name as it is spelled, with its quotes; or an element of an array, which
-// has no name.
+// A member of an object, its name as it is spelled, with its quotes; or an element of an array,
+// which has no name.
 type member struct {
 	raw   string
 	value Value
@@ -88,8 +88,8 @@ func (v Value) members() iter.Seq2[string, Value] {
 	}
 }
 
-// index returns the i-th element, counted from the end if i is negative, or null if v is no array or
-// has no such element.
+// index returns the i-th element, counted from the end if i is negative, or null if v is no array
+// or has no such element.
 func (v Value) index(i int) Value {
 	if v.kind() != typeArray {
 		return Value{}

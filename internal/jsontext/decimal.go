@@ -122,8 +122,8 @@ func (d Decimal) DividedBy(n int64) Decimal {
 	quotient := new(big.Rat).SetFrac(d.Scaled(0), big.NewInt(n))
 	places, exact := quotient.FloatPrec()
 	if !exact {
-		// The first digit is among these, and no rounding moves it: such a quotient has no more than
-		// 17 zeros or nines in a row.
+		// The first digit is among these, and no rounding moves it: such a quotient has no more
+		// than 17 zeros or nines in a row.
 		first := ParseDecimal(quotient.FloatString(len(d.Digits) + 40)).Magnitude()
 		places = max(34, len(d.Digits)) - int(first)
 	}
@@ -131,8 +131,8 @@ func (d Decimal) DividedBy(n int64) Decimal {
 	return result.With(result.Digits, result.Exponent+d.Exponent)
 }
 
-// Rounded returns the least integer that is not less than d, or, unless up is set, the greatest that
-// is not greater.
+// Rounded returns the least integer that is not less than d, or, unless up is set, the greatest
+// that is not greater.
 func (d Decimal) Rounded(up bool) Decimal {
 	if d.IsInteger() {
 		return d

@@ -247,7 +247,8 @@ func (n *Places) rewritten(text string) string {
 		return ""
 	}
 	out, err := json.Marshal(read.Interface())
-	if err != nil || json.Unmarshal(out, again.Interface()) != nil || !same(read.Elem().Field(0), again.Elem().Field(0)) {
+	if err != nil || json.Unmarshal(out, again.Interface()) != nil ||
+		!same(read.Elem().Field(0), again.Elem().Field(0)) {
 		return ""
 	}
 	written := string(out[len(before) : len(out)-len(behind)])
