@@ -18,8 +18,7 @@ const (
 // exact decimal value (RFC 8785 section 3.2.2.3 rounds them to doubles): 1.0 and 1e0 are 1, but
 // 9007199254740993 does not become 9007199254740992. In detail: no white space; object members
 // sorted by the UTF-16 code units of their keys; strings with the shortest escapes and otherwise
-// plain UTF-8, not normalised; numbers laid out as by ECMAScript's Number.prototype.toString, from
-// their exact digits instead of the nearest double's.
+// plain UTF-8, not normalised; numbers laid out as by ECMAScript's Number.prototype.toString.
 //
 // The grammar is that of RFC 8259 without its options. A document with duplicate keys (compared
 // after unescaping), lone surrogates, invalid UTF-8, a byte order mark or trailing data, larger
@@ -37,8 +36,7 @@ func Canonical(dst, src []byte) ([]byte, error) {
 // CanonicalFolding is [Canonical] for a reader who takes names of members for equal that differ
 // only in case, as encoding/json does when it decodes into a struct: for such a reader the order of
 // these members decides. An object with two names that are equal under simple Unicode case folding
-// (as [bytes.EqualFold] has it) is a [*SyntaxError]. All other documents have the form that
-// Canonical gives them.
+// (as [bytes.EqualFold] has it) is a [*SyntaxError].
 func CanonicalFolding(dst, src []byte) ([]byte, error) {
 	return canonical(dst, src, form{folding: true})
 }
@@ -79,12 +77,12 @@ func canonical(dst, src []byte, as form) ([]byte, error) {
 	return append(out, text...), nil // which is there already, unless it took more room than src
 }
 
-// enough is the size of the room, in bytes, that most documents are put in order in. It is
-// allocated with the output, so that a short field can follow there without another allocation.
+// enough is the size in bytes of the room that most documents are put in order in. It is allocated
+// with the output, so that a short field can follow there without another allocation.
 const enough = 128 << 10
 
-// parser checks a JSON text and appends its tokens to a slice, each in canonical form. Each object
-// is appended in the order of the text; see order.go for how its members get to where they belong.
+// parser checks a JSON text and appends its tokens to a slice, each in canonical form. See order.go
+// for how the members of an object get to where they belong.
 type parser struct {
 	src  []byte
 	pos  int // of the next byte

@@ -11,10 +11,9 @@ import (
 type SyntaxError struct {
 	// Offset is the position of the offending byte, counted in bytes from 0; the length of the
 	// document when it ends too early. It is the opening quote of the second of two equal keys, the
-	// backslash of a lone surrogate, the first byte of a number that is out of range, and the first
-	// byte of an invalid UTF-8 sequence. Equal keys, and for [CanonicalFolding] those that differ
-	// only in case, are found when their object ends; whatever is wrong before that is reported
-	// instead.
+	// backslash of a lone surrogate, and the first byte of a number that is out of range and of an
+	// invalid UTF-8 sequence. Equal keys are found when their object ends; whatever is wrong before
+	// that is reported instead.
 	Offset int
 	// Reason is a lower-case phrase for people. Its wording may change: compare offsets, not
 	// reasons.

@@ -41,13 +41,12 @@ const MinKeySize = 16
 // collision of SHA-256).
 //
 // A field is a sequence of bytes and nothing else: the same bytes given as [Hash.Bytes], as
-// [Hash.String] and as canonical form by [Hash.JSON] are the same field, an absent field and an
-// empty one are told apart only by the number of fields, and JSON's null is the field "null". Where
-// several kinds can occur in one place, add a field that says which one it is.
+// [Hash.String] and as canonical form by [Hash.JSON] are the same field, and JSON's null is the
+// field "null". Where several kinds can occur in one place, add a field that says which one it is.
+// An empty field differs from an absent one only in the number of fields.
 //
 // A Hash comes from [New] or [NewKeyed] and must not be copied; methods of the zero Hash panic. It
-// keeps a copy of its fields until it is garbage: canonical forms have to be complete before their
-// length can precede them. It is not safe for concurrent use.
+// keeps a copy of its fields until it is garbage. It is not safe for concurrent use.
 type Hash struct {
 	fields []byte // each with its length in front, the purpose first
 	key    []byte // nil for a plain digest
@@ -65,9 +64,9 @@ func New(purpose string) *Hash {
 }
 
 // NewKeyed is [New] with a secret: it returns a Hash of version 1h, the HMAC-SHA-256 (RFC 2104) of
-// its fields. Without the key nobody can guess the fields and compare. The key must be random, at
-// least [MinKeySize] bytes long (32 are advised) and must not change afterwards; NewKeyed panics on
-// a shorter one, lest an unset variable go unnoticed.
+// its fields. Without the key nobody can guess the fields and compare. The key must be random and
+// must not change afterwards; 32 bytes are advised. NewKeyed panics on one shorter than
+// [MinKeySize], lest an unset variable go unnoticed.
 func NewKeyed(key []byte, purpose string) *Hash {
 	if len(key) < MinKeySize {
 		panic(fmt.Sprintf("fingerprint: key of %d bytes, want at least %d", len(key), MinKeySize))
@@ -77,8 +76,8 @@ func NewKeyed(key []byte, purpose string) *Hash {
 	return h
 }
 
-// Reset begins anew, as [New] or [NewKeyed] did, for another purpose or the same one. It keeps the
-// key, and the room that the fields had: whoever computes several digests needs one Hash.
+// Reset begins anew, as [New] or [NewKeyed] did. It keeps the key, and the room that the fields
+// had: whoever computes several digests needs one Hash.
 func (h *Hash) Reset(purpose string) {
 	h.fields = h.fields[:0]
 	h.String(purpose)
@@ -104,8 +103,7 @@ func (h *Hash) String(s string) {
 // doc. JSON returns a [*SyntaxError] if there is none; the Hash is then as it was before.
 func (h *Hash) JSON(doc []byte) error { return h.canonical(doc, form{shortest: true}) }
 
-// JSONFolding is [Hash.JSON] with [CanonicalFolding]: it refuses a document in which two names of
-// one object differ only in case. The field is the one that JSON adds.
+// JSONFolding is [Hash.JSON], and refuses what [CanonicalFolding] refuses.
 func (h *Hash) JSONFolding(doc []byte) error {
 	return h.canonical(doc, form{shortest: true, folding: true})
 }
@@ -137,8 +135,7 @@ func (h *Hash) canonical(doc []byte, as form) error {
 //
 // It returns an error that wraps the one of encoding/json for what cannot be encoded (a channel,
 // NaN), or a [*SyntaxError], with an offset in the encoding, if that has no canonical form (a
-// [json.RawMessage] with duplicate keys). Its text holds nothing of v, unlike some of
-// encoding/json. The Hash is then as it was before.
+// [json.RawMessage] with duplicate keys). Its text holds nothing of v. The Hash is then as it was.
 func (h *Hash) Value(v any) error {
 	doc, err := json.Marshal(v)
 	if err != nil {

@@ -9,9 +9,9 @@ import (
 )
 
 // immediate is the number of levels on which objects are put in order as soon as they end, so that
-// little has to be remembered of a long document; hence how often a byte may move. A deeper one is
-// only noted and moves together with what is around it: sorting at each closing brace would move
-// the core of a deep document once per level.
+// little has to be remembered of a long document; hence how often a byte may move. A deeper object
+// is only noted and moves with what is around it, or the core of a deep document would move once
+// per level.
 const immediate = 8
 
 // A member is a key and its value. Its positions are below six times [maxSize], and a document of a
@@ -29,8 +29,7 @@ type object struct {
 
 // order tells that an array or an object, which began at start, ends with text, the output so far.
 // Its members are those in open from a position on, and what is to be put in order within it is
-// noted from a position on. Equal keys are refused, and those that are equal under folding only if
-// that counts.
+// noted from a position on. Equal keys are refused.
 func (p *parser) order(text []byte, start, open, noted int) error {
 	members := p.open[open:]
 	p.open = p.open[:open]
@@ -62,8 +61,8 @@ func (p *parser) order(text []byte, start, open, noted int) error {
 // inText orders members as the text has them.
 func inText(a, b member) int { return cmp.Compare(a.start, b.start) }
 
-// sortMembers sorts by the keys. It returns the position in the source of the first key that is
-// equal to an earlier one, -1 if none is.
+// sortMembers sorts by the keys, and returns where in the source the first key is that is equal to
+// an earlier one, -1 if none is.
 func sortMembers(members []member, text []byte, compare func(a, b []byte) int) (source int) {
 	slices.SortFunc(members, func(a, b member) int {
 		return cmp.Or(compare(text[a.start:], text[b.start:]), inText(a, b))
@@ -107,16 +106,15 @@ func keyOf(text []byte) []byte { return text[1 : jsontext.End(text, 0)-1] }
 // their characters (RFC 8785 section 3.2.3). A canonical text has one spelling for each character,
 // so equal bytes are equal characters.
 func compareKeys(a, b []byte) int {
-	for i := 1; ; {
+	for i := 1; ; i++ {
 		if a[i] == b[i] && a[i] != '"' && a[i] != '\\' {
-			i++
 			continue
 		}
 		x, y := sortUnit(a[i:]), sortUnit(b[i:])
 		if x != y || x == endOfKey {
 			return cmp.Compare(x, y)
 		}
-		i += len(`\"`) // the same escape sequence: the character behind the backslash is not what it looks like
+		i++ // of the same escape sequence: the character behind the backslash is not what it looks like
 	}
 }
 

@@ -11,8 +11,8 @@ import (
 	"github.com/go-idempotent/idempotent/internal/jsontext"
 )
 
-// peek returns the next byte, or 0 at the end: no token starts with a zero byte, so both are
-// refused by whoever asked.
+// peek returns the next byte, or 0 at the end: no token starts with a zero byte, so whoever asked
+// refuses both.
 func (p *parser) peek() byte {
 	if p.pos < len(p.src) {
 		return p.src[p.pos]
@@ -194,9 +194,8 @@ func (p *parser) exponent() (int64, error) {
 }
 
 // lay lays out 0.digits × 10^point, of which dst ends with the digits: by the steps of ECMAScript's
-// Number::toString, or, in the shortest form, so that no spelling of the number is shorter. There,
-// whole numbers that end in three zeros or more, and those below a hundredth, have their digits and
-// an exponent.
+// Number::toString, or so that no spelling of the number is shorter. Whole numbers that end in
+// three zeros or more, and those below a hundredth, then have their digits and an exponent.
 func (f form) lay(dst []byte, digits int, point int64) []byte {
 	first, zeros := len(dst)-digits, point-int64(digits)
 	plain := -6 < point && point <= 21

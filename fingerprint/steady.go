@@ -10,10 +10,9 @@ import (
 	"unicode"
 )
 
-// steady returns an error if two releases of Go encode a value differently, so that its digest
-// would depend on the compiler. From Go 1.27 on, encoding/json calls more methods, takes more keys
-// of maps, and reads more of tags than before. The value must be one that [json.Marshal] has
-// encoded: then it has no cycles.
+// steady returns an error if two releases of Go encode a value differently: from Go 1.27 on,
+// encoding/json calls more methods, takes more keys of maps, and reads more of tags than before.
+// The value must be one that [json.Marshal] has encoded: then it has no cycles.
 func steady(v reflect.Value) error {
 	if !v.IsValid() || scalar(v.Type()) {
 		return nil

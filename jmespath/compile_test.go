@@ -117,8 +117,8 @@ func TestLongChainsDoNotExhaustTheStack(t *testing.T) {
 		source := "a" + strings.Repeat(link, (maxLength-1)/len(link))
 		expression, err := Compile(source)
 		require.NoError(t, err, link)
-		for _, payload := range []string{`null`, `{"a":1}`, `{"a":[1]}`, strings.Repeat(`{"a":`, fingerprint.MaxDepth) + "1" +
-			strings.Repeat("}", fingerprint.MaxDepth)} {
+		deep := strings.Repeat(`{"a":`, fingerprint.MaxDepth) + "1" + strings.Repeat("}", fingerprint.MaxDepth)
+		for _, payload := range []string{`null`, `{"a":1}`, `{"a":[1]}`, deep} {
 			selected, err := expression.Search([]byte(payload))
 			if err != nil {
 				assert.Equal(t, errLimit, kindOf(err), "%s on %s", link, payload)

@@ -67,12 +67,13 @@ func TestLargePayloadsTakeLinearTime(*testing.T) {
 		"backslashes":  `{"a":"` + strings.Repeat(`\\`, size/2) + `"}`,
 		"quotes":       `["` + strings.Repeat(`\"`, size/2) + `"]`,
 		"escaped keys": repeated("{", func(i int) string { return `"\u0061` + strconv.Itoa(i) + `":0` }, "}"),
-		"deep":         deep + repeated("[", func(int) string { return "0" }, "]") + strings.Repeat("]", fingerprint.MaxDepth-1),
-		"digits":       `[` + strings.Repeat("1", size) + `,1e5]`,
-		"zeros":        `[0.` + strings.Repeat("0", size) + `1,1e` + strings.Repeat("0", size) + `5]`,
-		"space":        `[` + strings.Repeat(" ", size) + `1]`,
-		"open":         strings.Repeat("[", size),
-		"unclosed":     `{"a":"` + strings.Repeat("x", size),
+		"deep": deep + repeated("[", func(int) string { return "0" }, "]") +
+			strings.Repeat("]", fingerprint.MaxDepth-1),
+		"digits":   `[` + strings.Repeat("1", size) + `,1e5]`,
+		"zeros":    `[0.` + strings.Repeat("0", size) + `1,1e` + strings.Repeat("0", size) + `5]`,
+		"space":    `[` + strings.Repeat(" ", size) + `1]`,
+		"open":     strings.Repeat("[", size),
+		"unclosed": `{"a":"` + strings.Repeat("x", size),
 	} {
 		for _, source := range []string{
 			"a", "[a, b, c, d]", "[*].a", "*", "[]", "[-1]", "[::-1]", "length(@)", "to_string(@)", "@ == @",
