@@ -49,7 +49,7 @@ type form struct {
 
 func canonical(dst, src []byte, as form) ([]byte, error) {
 	if len(src) > maxSize {
-		return dst, &SyntaxError{Offset: maxSize, Reason: reasonSize}
+		return dst, &SyntaxError{Offset: maxSize, Reason: "document larger than the limit"}
 	}
 	room := min(len(src), enough)
 	out := slices.Grow(dst, len(src)+room)
@@ -66,7 +66,7 @@ func canonical(dst, src []byte, as form) ([]byte, error) {
 	p := &small.parser
 	text, err := p.value(out[len(out):len(out):end])
 	if p.token(); err == nil && p.pos < len(src) {
-		err = p.unexpected(reasonTrailing)
+		err = p.unexpected("data after the end of the document")
 	}
 	if err != nil {
 		return dst, err
@@ -109,21 +109,21 @@ func (p *parser) value(dst []byte) ([]byte, error) {
 	case 'n':
 		return p.literal(dst, "null")
 	default:
-		return nil, p.unexpected(reasonValue)
+		return nil, p.unexpected("expected a value")
 	}
 }
 
 // container appends an object or an array.
 func (p *parser) container(dst []byte) (_ []byte, err error) {
 	if p.depth == MaxDepth {
-		return nil, p.unexpected(reasonDepth)
+		return nil, p.unexpected("nested deeper than the limit")
 	}
 	start, open, noted := len(dst), len(p.open), len(p.noted)
 	dst = append(dst, p.src[p.pos])
 	end := p.src[p.pos] + 2 // the brackets are two apart, as the braces are
-	one, reason := p.value, reasonElement
+	one, reason := p.value, "expected a comma or a closing bracket"
 	if end == '}' {
-		one, reason = p.member, reasonMember
+		one, reason = p.member, "expected a comma or a closing brace"
 	}
 	p.depth++
 	p.pos++
@@ -150,7 +150,7 @@ func (p *parser) container(dst []byte) (_ []byte, err error) {
 
 func (p *parser) member(dst []byte) ([]byte, error) {
 	if p.token() != '"' {
-		return nil, p.unexpected(reasonKey)
+		return nil, p.unexpected("expected a key in quotes")
 	}
 	m := member{start: uint32(len(dst)), source: uint32(p.pos)} //nolint:gosec // see [member]
 	dst, err := p.string(dst)
@@ -158,7 +158,7 @@ func (p *parser) member(dst []byte) ([]byte, error) {
 		return nil, err
 	}
 	if !p.accept(':') {
-		return nil, p.unexpected(reasonColon)
+		return nil, p.unexpected("expected a colon")
 	}
 	if dst, err = p.value(append(dst, ':')); err != nil {
 		return nil, err

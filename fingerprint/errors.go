@@ -25,29 +25,6 @@ func (e *SyntaxError) Error() string {
 	return "fingerprint: JSON text, byte " + strconv.Itoa(e.Offset) + ": " + e.Reason
 }
 
-const (
-	reasonEnd       = "unexpected end of the document"
-	reasonTrailing  = "data after the end of the document"
-	reasonSize      = "document larger than the limit"
-	reasonDepth     = "nested deeper than the limit"
-	reasonValue     = "expected a value"
-	reasonKey       = "expected a key in quotes"
-	reasonColon     = "expected a colon"
-	reasonMember    = "expected a comma or a closing brace"
-	reasonElement   = "expected a comma or a closing bracket"
-	reasonDuplicate = "duplicate key"
-	reasonFolded    = "keys that differ only in case"
-	reasonDigit     = "expected a digit"
-	reasonZero      = "digit after a leading zero"
-	reasonExponent  = "exponent beyond the limit"
-	reasonControl   = "control character in a string"
-	reasonUTF8      = "invalid UTF-8"
-	reasonEscape    = "unknown escape sequence"
-	reasonHex       = "expected a hexadecimal digit"
-	reasonSurrogate = "surrogate without its other half"
-	reasonLiteral   = "expected true, false or null"
-)
-
 // encodeError is an error of encoding/json. Its text holds nothing of what was encoded: the error
 // of a MarshalJSON may quote it, and that of a json.Number does.
 type encodeError struct{ err error }

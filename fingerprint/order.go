@@ -36,11 +36,11 @@ func (p *parser) order(text []byte, start, open, noted int) error {
 	if p.form.folding {
 		folding := func(a, b []byte) int { return fold.Compare(keyOf(a), keyOf(b)) }
 		if source := sortMembers(members, text, folding); source >= 0 {
-			return &SyntaxError{Offset: source, Reason: reasonFolded}
+			return &SyntaxError{Offset: source, Reason: "keys that differ only in case"}
 		}
 	}
 	if source := sortMembers(members, text, compareKeys); source >= 0 {
-		return &SyntaxError{Offset: source, Reason: reasonDuplicate}
+		return &SyntaxError{Offset: source, Reason: "duplicate key"}
 	}
 	if !slices.IsSortedFunc(members, inText) {
 		if p.depth >= immediate {

@@ -38,7 +38,7 @@ func (p *parser) accept(c byte) bool {
 func (p *parser) literal(dst []byte, word string) ([]byte, error) {
 	for i := range len(word) {
 		if p.peek() != word[i] {
-			return nil, p.unexpected(reasonLiteral)
+			return nil, p.unexpected("expected true, false or null")
 		}
 		p.pos++
 	}
@@ -48,7 +48,7 @@ func (p *parser) literal(dst []byte, word string) ([]byte, error) {
 // unexpected refuses the next byte for the given reason, or the end of the document for its own.
 func (p *parser) unexpected(reason string) error {
 	if p.pos == len(p.src) {
-		reason = reasonEnd
+		reason = "unexpected end of the document"
 	}
 	return &SyntaxError{Offset: p.pos, Reason: reason}
 }
@@ -67,13 +67,13 @@ func (p *parser) string(dst []byte) (_ []byte, err error) {
 			}
 			start = p.pos
 		case c < ' ':
-			return nil, p.unexpected(reasonControl)
+			return nil, p.unexpected("control character in a string")
 		case c < utf8.RuneSelf:
 			p.pos++
 		default:
 			r, size := utf8.DecodeRune(p.src[p.pos:])
 			if r == utf8.RuneError && size == 1 { // U+FFFD itself has size 3
-				return nil, p.unexpected(reasonUTF8)
+				return nil, p.unexpected("invalid UTF-8")
 			}
 			p.pos += size
 		}
@@ -95,7 +95,7 @@ func (p *parser) escape(dst []byte) ([]byte, error) {
 		r, _ = jsontext.Escape(p.src[start:p.pos])
 	}
 	if utf16.IsSurrogate(r) {
-		return nil, &SyntaxError{Offset: start, Reason: reasonSurrogate}
+		return nil, &SyntaxError{Offset: start, Reason: "surrogate without its other half"}
 	}
 	return jsontext.Escapes{}.AppendRune(dst, r), nil
 }
@@ -108,12 +108,12 @@ func (p *parser) sequence() error {
 	case letter == 'u':
 		digits = 4
 	case strings.IndexByte(`"\/bfnrt`, letter) < 0:
-		return p.unexpected(reasonEscape)
+		return p.unexpected("unknown escape sequence")
 	}
 	p.pos++
 	for range digits {
 		if strings.IndexByte("0123456789abcdefABCDEF", p.peek()) < 0 {
-			return p.unexpected(reasonHex)
+			return p.unexpected("expected a hexadecimal digit")
 		}
 		p.pos++
 	}
@@ -139,7 +139,7 @@ func (p *parser) number(dst []byte) ([]byte, error) {
 	case err != nil:
 		return nil, err
 	case len(whole) > 1 && whole[0] == '0':
-		return nil, &SyntaxError{Offset: p.pos - len(whole) + 1, Reason: reasonZero}
+		return nil, &SyntaxError{Offset: p.pos - len(whole) + 1, Reason: "digit after a leading zero"}
 	}
 	var fraction []byte
 	if p.peek() == '.' {
@@ -165,7 +165,7 @@ func (p *parser) number(dst []byte) ([]byte, error) {
 	case len(significant) == 0:
 		return append(dst[:begin], '0'), nil
 	case point-1 < -maxExponent || point-1 > maxExponent:
-		return nil, &SyntaxError{Offset: start, Reason: reasonExponent}
+		return nil, &SyntaxError{Offset: start, Reason: "exponent beyond the limit"}
 	}
 	return p.form.lay(append(dst[:first], significant...), len(significant), point), nil
 }
@@ -176,7 +176,7 @@ func (p *parser) digits() ([]byte, error) {
 		p.pos++
 	}
 	if p.pos == start {
-		return nil, p.unexpected(reasonDigit)
+		return nil, p.unexpected("expected a digit")
 	}
 	return p.src[start:p.pos], nil
 }

@@ -1,9 +1,6 @@
 package jmespath
 
-import (
-	"fmt"
-	"strings"
-)
+import "fmt"
 
 // An Error says why Compile refused an expression, or why an expression could not be evaluated on a
 // payload. It contains nothing of the payload.
@@ -46,18 +43,14 @@ const (
 // Error quotes the expression, up to a sensible length, and names the function, where it stands,
 // and the reason.
 func (e *Error) Error() string {
-	if e.compiling {
-		return fmt.Sprintf("jmespath: compile %s: %s at offset %d: %s", quoted(e.Expression), e.Kind, e.Offset, e.Detail)
+	doing, where := "search", ""
+	switch {
+	case e.compiling:
+		doing, where = "compile", fmt.Sprintf(" at offset %d", e.Offset)
+	case e.Function != "":
+		where = fmt.Sprintf(" in %s at offset %d", e.Function, e.Offset)
 	}
-	var text strings.Builder
-	fmt.Fprintf(&text, "jmespath: search %s: %s", quoted(e.Expression), e.Kind)
-	if e.Function != "" {
-		fmt.Fprintf(&text, " in %s at offset %d", e.Function, e.Offset)
-	}
-	if e.Detail != "" {
-		text.WriteString(": " + e.Detail)
-	}
-	return text.String()
+	return fmt.Sprintf("jmespath: %s %s: %s%s: %s", doing, quoted(e.Expression), e.Kind, where, e.Detail)
 }
 
 // Unwrap returns the cause, nil if there is none.

@@ -72,15 +72,14 @@ func (s *search) number(d jsontext.Decimal) Value {
 // toNumber keeps the spelling of a number in a string. What is no JSON number becomes null.
 func toNumber(_ *search, arguments []argument) Value {
 	v := arguments[0].Value
-	if v.kind() == typeNumber {
-		return v
-	}
 	if v.kind() == typeString {
 		text := v.str()
-		number, err := parseText(text)
-		if err == nil && number.kind() == typeNumber && len(number.text) == len(text) {
-			return number
+		if number, err := parseText(text); err == nil && len(number.text) == len(text) {
+			v = number
 		}
 	}
-	return Value{}
+	if v.kind() != typeNumber {
+		return Value{}
+	}
+	return v
 }

@@ -58,14 +58,11 @@ func (d Decimal) Magnitude() int64 { return d.Exponent + int64(len(d.Digits)) }
 
 // Compare returns -1, 0 or 1 as d is less than, equal to or greater than other.
 func (d Decimal) Compare(other Decimal) int {
-	sign := d.Sign()
-	if c := cmp.Compare(sign, other.Sign()); c != 0 || sign == 0 {
+	if c := cmp.Compare(d.Sign(), other.Sign()); c != 0 {
 		return c
 	}
-	if c := cmp.Compare(d.Magnitude(), other.Magnitude()); c != 0 {
-		return c * sign
-	}
-	return strings.Compare(d.Digits, other.Digits) * sign
+	c := cmp.Or(cmp.Compare(d.Magnitude(), other.Magnitude()), strings.Compare(d.Digits, other.Digits))
+	return c * d.Sign()
 }
 
 // IsInteger reports whether d has no fraction.

@@ -247,8 +247,7 @@ func (n *Places) rewritten(text string) string {
 		return ""
 	}
 	out, err := json.Marshal(read.Interface())
-	if err != nil || json.Unmarshal(out, again.Interface()) != nil ||
-		!same(read.Elem().Field(0), again.Elem().Field(0)) {
+	if err != nil || json.Unmarshal(out, again.Interface()) != nil || !same(read, again) {
 		return ""
 	}
 	written := string(out[len(before) : len(out)-len(behind)])
@@ -258,12 +257,13 @@ func (n *Places) rewritten(text string) string {
 	return written
 }
 
-// same reports whether two values of one type are equal. Of times the instant counts.
+// same reports whether the fields of two structs are equal. Of times the instant counts.
 func same(one, other reflect.Value) bool {
-	if at, is := one.Interface().(time.Time); is {
-		return at.Equal(other.Interface().(time.Time)) //nolint:forcetypeassert // of one type
+	a, b := one.Elem().Field(0).Interface(), other.Elem().Field(0).Interface()
+	if at, is := a.(time.Time); is {
+		return at.Equal(b.(time.Time)) //nolint:forcetypeassert // of one type
 	}
-	return reflect.DeepEqual(one.Interface(), other.Interface())
+	return reflect.DeepEqual(a, b)
 }
 
 func isNumber(text string) bool {
