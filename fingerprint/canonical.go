@@ -30,7 +30,7 @@ const (
 // in the length of src, plus the sorting of keys. dst may be nil and must not overlap src.
 // Canonical is safe for concurrent use.
 func Canonical(dst, src []byte) ([]byte, error) {
-	return canonical(dst, src, form{})
+	return new(parser).canonical(dst, src, form{})
 }
 
 // CanonicalFolding is [Canonical] for a reader who takes names of members for equal that differ
@@ -38,7 +38,7 @@ func Canonical(dst, src []byte) ([]byte, error) {
 // these members decides. An object with two names that are equal under simple Unicode case folding
 // (as [bytes.EqualFold] has it) is a [*SyntaxError].
 func CanonicalFolding(dst, src []byte) ([]byte, error) {
-	return canonical(dst, src, form{folding: true})
+	return new(parser).canonical(dst, src, form{folding: true})
 }
 
 // form is a variant of the canonical form. The zero form is that of [Canonical].
@@ -47,23 +47,16 @@ type form struct {
 	shortest bool // lays numbers out so that no spelling is shorter
 }
 
-func canonical(dst, src []byte, as form) ([]byte, error) {
+// canonical is [Canonical] in any of the forms. It begins anew with each document.
+func (p *parser) canonical(dst, src []byte, as form) ([]byte, error) {
 	if len(src) > maxSize {
 		return dst, &SyntaxError{Offset: maxSize, Reason: "document larger than the limit"}
 	}
 	room := min(len(src), enough)
 	out := slices.Grow(dst, len(src)+room)
 	end := cap(out) - room
-	small := new(struct {
-		parser
-
-		members [16]member
-		objects [1]object
-	})
-	small.parser = parser{
-		src: src, form: as, open: small.members[:0], noted: small.objects[:0], room: out[end:end],
-	}
-	p := &small.parser
+	*p = parser{src: src, form: as, room: out[end:end]}
+	p.open, p.noted = p.members[:0], p.objects[:0]
 	text, err := p.value(out[len(out):len(out):end])
 	if p.token(); err == nil && p.pos < len(src) {
 		err = p.unexpected("data after the end of the document")
@@ -92,6 +85,9 @@ type parser struct {
 	open  []member // of the objects that are, outermost first
 	noted []object // that are to be put in order
 	room  []byte   // to do so
+
+	members [16]member // enough for most documents
+	objects [1]object
 }
 
 func (p *parser) value(dst []byte) ([]byte, error) {

@@ -50,7 +50,8 @@ const MinKeySize = 16
 type Hash struct {
 	fields []byte // each with its length in front, the purpose first
 	key    []byte // nil for a plain digest
-	small  [512]byte
+	small  [480]byte
+	parser parser
 }
 
 // New returns a Hash of version 1, the SHA-256 of its fields. The purpose separates digests of one
@@ -111,7 +112,7 @@ func (h *Hash) JSONFolding(doc []byte) error {
 func (h *Hash) canonical(doc []byte, as form) error {
 	h.String("")
 	start := len(h.fields)
-	fields, err := canonical(h.fields, doc, as)
+	fields, err := h.parser.canonical(h.fields, doc, as)
 	if err != nil {
 		h.fields = h.fields[:start-lengthSize]
 		return err
