@@ -105,18 +105,11 @@ func (t types) accept(v Value) bool {
 	if v.kind() != typeArray {
 		return false
 	}
-	shared := t & (typeNumbers | typeStrings)
+	var found types
 	for _, element := range v.members() {
-		switch element.kind() {
-		case typeNumber:
-			shared &= typeNumbers
-		case typeString:
-			shared &= typeStrings
-		default:
-			return false
-		}
+		found |= element.kind()
 	}
-	return shared != 0
+	return t&typeNumbers != 0 && found&^typeNumber == 0 || t&typeStrings != 0 && found&^typeString == 0
 }
 
 // parameter returns the type of the i-th argument, and none if there may be no such argument.

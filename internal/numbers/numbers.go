@@ -1,11 +1,10 @@
 // Package numbers knows where in the type of an event a number, or a text, has several spellings,
 // and reads events as a handler of that type does.
 //
-// Two events that a handler decodes into equal values are one request. encoding/json rounds a
-// number that goes into a float, takes "42" and 42 for one json.Number, and reads numbers from
-// texts where a tag says so. Types that read texts take several for one: UUIDs in capital letters,
-// times with zeros behind the seconds, base64. So a path selects from the event as such a handler
-// reads it: see [Places.Read].
+// Two events that a handler decodes into equal values are one request, so a path selects from what
+// [Places.Read] returns. encoding/json rounds a number that goes into a float, takes "42" and 42 for
+// one json.Number, and reads numbers from texts where a tag says so. Types that read texts take
+// several for one: UUIDs in capital letters, times with zeros behind the seconds, base64.
 package numbers
 
 import (
@@ -72,31 +71,26 @@ func (w *numberWalk) of(t reflect.Type) *Places {
 	}
 	n := new(Places)
 	w.seen[t] = n
-	switch {
+	switch kind := t.Kind(); {
 	case t == rawType: // how it is read then, no type says
-		return n
 	case t == numberType:
-		w.found, w.exact, n.kind = true, true, numberValue
-		return n
+		w.exact, n.kind = true, numberValue
 	case reads(t, unmarshaler), reads(t, readsText), isBytes(t):
-		w.found, n.kind, n.reads = true, textValue, inField(t, "")
-		return n
-	}
-	switch t.Kind() { //nolint:exhaustive // the others have one spelling
-	case reflect.Float32, reflect.Float64:
-		w.found, n.kind, n.bits = true, floatValue, t.Bits()
-	case reflect.Interface:
-		w.found, n.kind, n.bits, n.element = true, floatValue, 64, n
-	case reflect.Pointer:
-		of := w.of(t.Elem())
-		w.seen[t] = of
-		return of
-	case reflect.Slice, reflect.Array, reflect.Map:
+		n.kind, n.reads = textValue, inField(t, "")
+	case kind == reflect.Float32, kind == reflect.Float64:
+		n.kind, n.bits = floatValue, t.Bits()
+	case kind == reflect.Interface:
+		n.kind, n.bits, n.element = floatValue, 64, n
+	case kind == reflect.Pointer:
+		n = w.of(t.Elem())
+		w.seen[t] = n
+	case kind == reflect.Slice, kind == reflect.Array, kind == reflect.Map:
 		n.element = w.of(t.Elem())
-	case reflect.Struct:
+	case kind == reflect.Struct:
 		n.fields = map[string]*Places{}
 		w.addFields(n, t)
 	}
+	w.found = w.found || n.kind != plainValue
 	return n
 }
 
@@ -161,8 +155,7 @@ func inField(of reflect.Type, tag reflect.StructTag) reflect.Type {
 const inexact = "\uE000idempotent: a number that a float changes\uE000"
 
 // Read returns the event as the handler reads it: with one spelling of each number, and inexact in
-// the place of those that a float changes. An event that is no JSON comes back as it is: whoever
-// reads it next says so.
+// the place of those that a float changes. An event that is no JSON comes back as it is.
 func (n *Places) Read(event []byte) []byte {
 	if !json.Valid(event) {
 		return event
@@ -237,8 +230,7 @@ func (n *Places) read(sent string) string {
 }
 
 // rewritten returns the JSON text that a type writes of a text which it has read. It returns
-// nothing of a type that does not read the same again from that, such as one that hides what it
-// has: the text stays as it was sent.
+// nothing if the type does not read the same again from that, such as one that hides what it has.
 func (n *Places) rewritten(text string) string {
 	const before, behind = `{"Text":`, `}`
 	sent, err := json.Marshal(text)
@@ -289,8 +281,8 @@ func FloatKeeps(text string, bits int) bool {
 }
 
 // HasInexact reports whether a selection has a number that the handler would not read as it was
-// sent. If the types of the handler do not tell how it reads decimals, as in a body, those that a
-// float64 changes count: integers keep every digit.
+// sent. Unless the types of the handler tell how it reads decimals, those that a float64 changes
+// count: integers keep every digit.
 func HasInexact(selection []byte, typed bool) bool {
 	if !typed {
 		everywhere := &Places{kind: decimalValue, bits: 64}
