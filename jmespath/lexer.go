@@ -124,21 +124,17 @@ func (l *lexer) delimited(delimiter byte) token {
 	case '\'':
 		return token{kind: tokenRawString, value: stringValue(text)}
 	}
+	text = strings.TrimLeft(text, " \t\r\n")
 	value, err := parseText(text)
-	if err != nil && isDeprecatedString(text) {
-		value, err = parseText(`"` + strings.TrimLeft(text, " \t\r\n") + `"`)
+	// What begins like an array, an object, a number or a string in quotes is a slip, and not meant
+	// as the deprecated form.
+	if err != nil && text != "" && strings.IndexByte(`[{"-0123456789`, text[0]) < 0 {
+		value, err = parseText(`"` + text + `"`)
 	}
 	if err != nil {
 		panic(syntaxError(start, "literal is not JSON; a string stands in single quotes"))
 	}
 	return token{kind: tokenLiteral, value: value}
-}
-
-// isDeprecatedString reports whether a literal that is not JSON can be meant as a string without
-// quotes, rather than be a slip in an array, an object, a number or a string.
-func isDeprecatedString(text string) bool {
-	text = strings.TrimLeft(text, " \t\r\n")
-	return text != "" && !isDigit(text[0]) && !strings.ContainsRune(`[{"-`, rune(text[0]))
 }
 
 // until returns what is between the delimiter at the position and the next one that no backslash
