@@ -7,13 +7,13 @@ import (
 	"strings"
 )
 
-// A Decimal is an exact number: Digits × 10^Exponent. Its digits begin and end with another digit
-// than 0, so that equal numbers are equal Decimals; zero has no digits, no exponent and no sign.
+// A Decimal is an exact number: Sign × Digits × 10^Exponent. Its digits begin and end with another
+// digit than 0, so that equal numbers are equal Decimals; zero is the zero Decimal.
 //
 // The size of a Decimal is that of its text. Nothing here computes a power of ten, which would let
 // 1e999999999 fill the memory.
 type Decimal struct {
-	Negative bool
+	Sign     int // -1, 0 or 1
 	Digits   string
 	Exponent int64
 }
@@ -21,8 +21,10 @@ type Decimal struct {
 // ParseDecimal reads a number. Exponents other than those of a zero must fit, with the digits in
 // front of them, in 64 bits.
 func ParseDecimal(text string) Decimal {
-	var d Decimal
-	text, d.Negative = strings.CutPrefix(text, "-")
+	d := Decimal{Sign: 1}
+	if absolute, negative := strings.CutPrefix(text, "-"); negative {
+		text, d.Sign = absolute, -1
+	}
 	if i := strings.IndexAny(text, "eE"); i >= 0 {
 		d.Exponent, _ = strconv.ParseInt(text[i+1:], 10, 64)
 		text = text[:i]
@@ -42,27 +44,15 @@ func (d Decimal) With(digits string, exponent int64) Decimal {
 	return d
 }
 
-// Sign returns -1, 0 or 1.
-func (d Decimal) Sign() int {
-	switch {
-	case d.Digits == "":
-		return 0
-	case d.Negative:
-		return -1
-	}
-	return 1
-}
-
 // Magnitude returns the position of the first digit: d < 10^Magnitude.
 func (d Decimal) Magnitude() int64 { return d.Exponent + int64(len(d.Digits)) }
 
 // Compare returns -1, 0 or 1 as d is less than, equal to or greater than other.
 func (d Decimal) Compare(other Decimal) int {
-	if c := cmp.Compare(d.Sign(), other.Sign()); c != 0 {
-		return c
+	if d.Sign != other.Sign {
+		return cmp.Compare(d.Sign, other.Sign)
 	}
-	c := cmp.Or(cmp.Compare(d.Magnitude(), other.Magnitude()), strings.Compare(d.Digits, other.Digits))
-	return c * d.Sign()
+	return d.Sign * cmp.Or(cmp.Compare(d.Magnitude(), other.Magnitude()), strings.Compare(d.Digits, other.Digits))
 }
 
 // IsInteger reports whether d has no fraction.
@@ -73,7 +63,7 @@ func (d Decimal) IsInteger() bool { return d.Exponent >= 0 }
 func (d Decimal) Text() string {
 	const placeholders = 64
 	text := make([]byte, 0, len(d.Digits)+placeholders)
-	if d.Negative {
+	if d.Sign < 0 {
 		text = append(text, '-')
 	}
 	point := d.Magnitude()
@@ -106,10 +96,7 @@ func AppendPlain(dst []byte, digits string, point, fraction int) []byte {
 // Scaled returns the digits of d, with a sign and that many zeros behind them.
 func (d Decimal) Scaled(zeros int64) *big.Int {
 	n, _ := new(big.Int).SetString(cmp.Or(d.Digits, "0")+strings.Repeat("0", int(zeros)), 10)
-	if d.Negative {
-		n.Neg(n)
-	}
-	return n
+	return n.Mul(n, big.NewInt(int64(d.Sign)))
 }
 
 // DividedBy returns d / n for n from 1 to 10^17: exactly if the quotient is a finite decimal, else
@@ -135,7 +122,7 @@ func (d Decimal) Rounded(up bool) Decimal {
 		return d
 	}
 	whole := d.Digits[:max(0, d.Magnitude())]
-	if up != d.Negative { // away from zero
+	if up == (d.Sign > 0) { // away from zero
 		whole = Increment(whole)
 	}
 	return d.With(whole, 0)
