@@ -2,8 +2,8 @@
 // and reads events as a handler of that type does.
 //
 // Two events that a handler decodes into equal values are one request, so a path selects from what
-// [Places.Read] returns. encoding/json rounds a number that goes into a float, takes "42" and 42 for
-// one json.Number, and reads numbers from texts where a tag says so. Types that read texts take
+// [Places.Read] returns. encoding/json rounds a number that goes into a float, takes "42" and 42
+// for one json.Number, and reads numbers from texts where a tag says so. Types that read texts take
 // several for one: UUIDs in capital letters, times with zeros behind the seconds, base64.
 package numbers
 
