@@ -106,11 +106,11 @@ func (k *keys) roundsNumber(path *jmespath.Expression, selection []byte) bool {
 // unsearchable is the error for an event in which the key path cannot look. Of a text that is no
 // JSON it says so once.
 func (k *keys) unsearchable(err error) error {
-	text, isText := errors.AsType[*jmespath.JSONError](err)
+	text, isText := errors.AsType[*fingerprint.SyntaxError](err)
 	if !isText {
 		return k.invalid(sourceEvent, "has no key: "+err.Error(), err)
 	}
-	problem := fmt.Sprintf("no JSON: %s at offset %d", text.Detail, text.Offset)
+	problem := fmt.Sprintf("no JSON: %s at offset %d", text.Reason, text.Offset)
 	if _, inside := errors.AsType[*jmespath.Error](err); inside {
 		return k.invalid(k.place(), "decodes a text that is "+problem, err)
 	}

@@ -25,7 +25,7 @@ type Error struct {
 	Offset   int    // where the expression is wrong, or of the function that failed, in bytes
 	Detail   string // what is wrong, without a position and without values
 	Nothing  bool   // an argument of the function is null or an empty string
-	Err      error  // a *JSONError, or nil
+	Err      error  // a *fingerprint.SyntaxError, or nil
 
 	compiling bool
 }
@@ -55,17 +55,6 @@ func (e *Error) Error() string {
 
 // Unwrap returns the cause, nil if there is none.
 func (e *Error) Unwrap() error { return e.Err }
-
-// A JSONError says why a JSON text was refused. It contains nothing of the text.
-type JSONError struct {
-	Offset int    // in bytes, from 0 to the length of the text
-	Detail string // what is wrong, without a position
-}
-
-// Error names the offset and the reason.
-func (e *JSONError) Error() string {
-	return fmt.Sprintf("jmespath: invalid JSON at offset %d: %s", e.Offset, e.Detail)
-}
 
 // compileError begins an error of Compile, which fills in the expression.
 func compileError(kind string, offset int, detail string) *Error {

@@ -111,5 +111,5 @@ func ExampleError() {
 	// Output:
 	// jmespath: search "powertools_json(body).id": invalid-value in powertools_json at offset 0: the string is not acceptable JSON: duplicate key at its offset 10
 	// jmespath: search "powertools_json(body).id": invalid-type in powertools_json at offset 0: argument 1 is null, want string
-	// jmespath: invalid JSON at offset 15: duplicate key
+	// fingerprint: JSON text, byte 15: duplicate key
 }

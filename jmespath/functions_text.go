@@ -10,6 +10,8 @@ import (
 	"strconv"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/go-idempotent/idempotent/fingerprint"
 )
 
 // holds is starts_with and ends_with.
@@ -61,8 +63,8 @@ func powertoolsJSON(s *search, arguments []argument) Value {
 	text := arguments[0].str()
 	s.grow(len(text))
 	decoded, err := parseText(text)
-	if reason, ok := errors.AsType[*JSONError](err); ok {
-		detail := fmt.Sprintf("the string is not acceptable JSON: %s at its offset %d", reason.Detail, reason.Offset)
+	if wrong, ok := errors.AsType[*fingerprint.SyntaxError](err); ok {
+		detail := fmt.Sprintf("the string is not acceptable JSON: %s at its offset %d", wrong.Reason, wrong.Offset)
 		failure := s.failure(errInvalidValue, detail)
 		failure.Err = err
 		panic(failure)

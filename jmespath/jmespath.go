@@ -8,10 +8,10 @@
 // 9007199254740992, while 1, 1.0 and 1e0 are equal. What is selected keeps its spelling; a
 // canonical form is left to the caller.
 //
-// A payload is refused as a whole, with a [JSONError], unless package fingerprint has a canonical
-// form of it: it is one JSON text in the sense of I-JSON (RFC 7493), with valid UTF-8, no member
-// name twice in one object, no lone surrogates, and nothing after the value. Two programs would
-// otherwise read two different keys out of one request.
+// A payload is refused as a whole, with a *fingerprint.SyntaxError, unless package fingerprint has
+// a canonical form of it: it is one JSON text in the sense of I-JSON (RFC 7493), with valid UTF-8,
+// no member name twice in one object, no lone surrogates, and nothing after the value. Two programs
+// would otherwise read two different keys out of one request.
 //
 // No error message contains a part of the payload.
 //
@@ -98,8 +98,8 @@ func (x *Expression) Folding() *Expression {
 // error; see Value.Presence. Search copies the payload, and the value returned keeps the copy
 // alive.
 //
-// The error is a *JSONError if the payload is not acceptable JSON, and otherwise an *Error of the
-// kind invalid-type, invalid-value, limit or names that differ only in case.
+// The error is a *fingerprint.SyntaxError if the payload is not acceptable JSON, and otherwise an
+// *Error of the kind invalid-type, invalid-value, limit or names that differ only in case.
 func (x *Expression) Search(payload []byte) (Value, error) {
 	document, err := parseText(payload)
 	if err != nil || x.root == nil {

@@ -11,6 +11,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/go-idempotent/idempotent/fingerprint"
 )
 
 func packed(t require.TestingT, content string) string {
@@ -90,7 +92,7 @@ func TestPowertoolsFunctionsRefuseWhatTheyCannotDecode(t *testing.T) {
 		assert.Equal(t, 2, failure.Offset)
 		assert.Equal(t, errInvalidValue, kindOf(err))
 		if c.function == "powertools_json" {
-			assert.ErrorAs(t, err, new(*JSONError))
+			assert.ErrorAs(t, err, new(*fingerprint.SyntaxError))
 		} else {
 			assert.NoError(t, failure.Err)
 		}

@@ -1,7 +1,6 @@
 package jmespath
 
 import (
-	"errors"
 	"iter"
 	"strconv"
 	"strings"
@@ -20,11 +19,10 @@ type Value struct {
 }
 
 // parseText makes a Value of a copy of one acceptable JSON text: one that has a canonical form. The
-// error is a *JSONError.
+// error is a *fingerprint.SyntaxError.
 func parseText[T jsontext.Text](text T) (Value, error) {
-	_, err := fingerprint.Canonical(nil, []byte(text))
-	if wrong, refused := errors.AsType[*fingerprint.SyntaxError](err); refused {
-		return Value{}, &JSONError{Offset: wrong.Offset, Detail: wrong.Reason}
+	if _, err := fingerprint.Canonical(nil, []byte(text)); err != nil {
+		return Value{}, err
 	}
 	return Value{strings.Trim(string(text), " \t\r\n")}, nil
 }

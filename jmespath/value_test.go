@@ -74,11 +74,11 @@ func TestUnacceptablePayloadsAreRefusedWherever(t *testing.T) {
 		{"1e1000000000000001", 0, "exponent beyond the limit"},
 	} {
 		_, err := parseText(c.payload)
-		assert.Equal(t, &JSONError{Offset: c.offset, Detail: c.detail}, err, "%q", c.payload)
+		assert.Equal(t, &fingerprint.SyntaxError{Offset: c.offset, Reason: c.detail}, err, "%q", c.payload)
 
 		// The rest of the document decides nothing.
 		_, err = trySelect("a", `{"a":1,"b":`+c.payload+`}`)
-		assert.ErrorAs(t, err, new(*JSONError), "%q", c.payload)
+		assert.ErrorAs(t, err, new(*fingerprint.SyntaxError), "%q", c.payload)
 	}
 }
 
