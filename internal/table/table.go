@@ -84,8 +84,9 @@ func Create(ctx context.Context, client Creator,
 	if _, exists := errors.AsType[*types.ResourceInUseException](err); err != nil && !exists {
 		return fmt.Errorf("create table %q: %w", name, err)
 	}
-	if err := wait(ctx, client, name); err != nil {
-		return err
+	describe := &dynamodb.DescribeTableInput{TableName: definition.TableName}
+	if err := dynamodb.NewTableExistsWaiter(client, often).Wait(ctx, describe, limit); err != nil {
+		return fmt.Errorf("table %q is not ready: %w", name, err)
 	}
 	has, err := hasTimeToLive(ctx, client, name)
 	if err != nil || has {
@@ -102,25 +103,7 @@ func Create(ctx context.Context, client Creator,
 	return fmt.Errorf("enable time to live of table %q: %w", name, err)
 }
 
-func wait(ctx context.Context, client Creator, name string) error {
-	tick := time.NewTicker(poll)
-	defer tick.Stop()
-	for {
-		out, err := client.DescribeTable(ctx, &dynamodb.DescribeTableInput{TableName: aws.String(name)})
-		_, missing := errors.AsType[*types.ResourceNotFoundException](err)
-		switch {
-		case err != nil && !missing: // a new table may not be visible at once
-			return fmt.Errorf("describe table %q: %w", name, err)
-		case err == nil && Usable(out.Table):
-			return nil
-		}
-		select {
-		case <-tick.C:
-		case <-ctx.Done():
-			return fmt.Errorf("table %q is not ready: %w", name, ctx.Err())
-		}
-	}
-}
+func often(o *dynamodb.TableExistsWaiterOptions) { o.MinDelay, o.MaxDelay = poll, poll }
 
 func hasTimeToLive(ctx context.Context, client Creator, name string) (bool, error) {
 	out, err := client.DescribeTimeToLive(ctx, &dynamodb.DescribeTimeToLiveInput{TableName: aws.String(name)})
@@ -129,11 +112,6 @@ func hasTimeToLive(ctx context.Context, client Creator, name string) (bool, erro
 	}
 	d := out.TimeToLiveDescription
 	return d != nil && d.TimeToLiveStatus != types.TimeToLiveStatusDisabled, nil
-}
-
-// Usable reports whether a table can be read and written.
-func Usable(t *types.TableDescription) bool {
-	return t.TableStatus == types.TableStatusActive || t.TableStatus == types.TableStatusUpdating
 }
 
 // Of puts the name of what they are about before each sentence.
@@ -146,7 +124,7 @@ func Of(kind, name string, sentences []string) []string {
 
 // Status says why a table cannot be read and written now, if it cannot.
 func Status(t *types.TableDescription) []string {
-	if Usable(t) {
+	if t.TableStatus == types.TableStatusActive || t.TableStatus == types.TableStatusUpdating {
 		return nil
 	}
 	return []string{fmt.Sprintf("status is %s, not %s", t.TableStatus, types.TableStatusActive)}
