@@ -33,7 +33,8 @@ type reason struct {
 func (t *transaction) cancelled(err error) (reasons []reason, is bool) {
 	cancelled, is := errors.AsType[*types.TransactionCanceledException](err)
 	if !is {
-		return nil, errorCode(err) == codeCancelled
+		code, _ := answer(err)
+		return nil, code == codeCancelled
 	}
 	if len(cancelled.CancellationReasons) == 0 {
 		return reasonsIn(cancelled.ErrorMessage()), true

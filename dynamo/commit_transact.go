@@ -120,7 +120,7 @@ func (t *transaction) send(ctx context.Context, client transactor) (held store.R
 // far, or nobody knows.
 func (t *transaction) failed(err error) error {
 	kind, cause := understood(t.attempts.explained(err))
-	message := errorMessage(err)
+	_, message := answer(err)
 	write, named := writeNamedIn(err)
 	switch {
 	case kind == store.FailureMissingTable:

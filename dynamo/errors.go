@@ -28,10 +28,11 @@ func refusal(err error) (old item, refused bool) {
 
 func (s *Store) storeError(op string, err error, notApplied bool) error {
 	kind, cause := understood(err)
+	_, message := answer(cause)
 	switch { // where the answer does not say which table it is about
 	case kind == store.FailureMissingTable:
 		cause = fmt.Errorf("table %q: %w", s.table, cause)
-	case aboutTheKey(errorMessage(cause)):
+	case aboutTheKey(message):
 		cause = fmt.Errorf("table %q has another key than this store expects, run Store.Check: %w", s.table, cause)
 	}
 	return failed(op, kind, notApplied, err, cause)
@@ -75,15 +76,14 @@ func throttlingReasons(err error) []types.ThrottlingReason {
 // throttled tells what a reason is about. A reason is a resource, an operation and a limit in one
 // word, such as TableWriteKeyRangeThroughputExceeded.
 func throttled(reason string) store.Throttle {
-	for limit, what := range map[string]store.Throttle{
-		"KeyRangeThroughputExceeded":    store.ThrottledKey,
-		"AccountLimitExceeded":          store.ThrottledAccount,
-		"ProvisionedThroughputExceeded": store.ThrottledTable,
-		"MaxOnDemandThroughputExceeded": store.ThrottledTable,
-	} {
-		if strings.HasSuffix(reason, limit) {
-			return what
-		}
+	ends := func(limit string) bool { return strings.HasSuffix(reason, limit) }
+	switch {
+	case ends("KeyRangeThroughputExceeded"):
+		return store.ThrottledKey
+	case ends("AccountLimitExceeded"):
+		return store.ThrottledAccount
+	case ends("ProvisionedThroughputExceeded"), ends("MaxOnDemandThroughputExceeded"):
+		return store.ThrottledTable
 	}
 	return ""
 }
@@ -99,39 +99,44 @@ func rejected(op string, err error) error {
 func understood(err error) (store.Failure, error) {
 	ended, ok := err.(*endedError) //nolint:errorlint // it is never wrapped before
 	if !ok {
-		kind := kindOf(err)
-		return kind, speakable(err, kind)
+		return speakable(err)
 	}
-	kind := kindOf(ended.before)
-	cause := &endedError{ended: ended.ended, before: speakable(ended.before, kind)}
+	kind, before := speakable(ended.before)
 	if !ended.waiting {
 		kind = kindOf(ended.ended)
 	}
-	return kind, cause
+	return kind, &endedError{ended: ended.ended, before: before}
 }
 
 // kindOf tells failures apart by what DynamoDB answered; without an answer by how the call ended.
 func kindOf(err error) store.Failure {
-	if kind, known := kindOfAnswer(errorCode(err), errorMessage(err)); known {
+	code, message := answer(err)
+	if kind, known := kindOfAnswer(code, message); known {
 		return kind
 	}
+	status := statusOf(err)
 	var timeout net.Error
 	var unsendable smithy.InvalidParamsError
 	switch {
 	case errors.As(err, &unsendable):
 		return store.FailureRejected
 	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, context.Canceled),
-		errors.As(err, &timeout) && timeout.Timeout():
+		errors.As(err, &timeout) && timeout.Timeout(), status == http.StatusRequestTimeout:
 		return store.FailureTimeout
-	case status(err) == http.StatusBadRequest && errorCode(err) == "":
+	case status == http.StatusBadRequest && code == "":
 		// DynamoDB says what it refuses. An answer that does not was cut short, or comes from
 		// something in between.
 		return store.FailureUnavailable
-	case status(err) != 0:
-		return kindOfStatus(status(err))
-	case strings.Contains(err.Error(), "get identity: "):
+	case status == http.StatusTooManyRequests:
+		return store.FailureThrottled
+	case status == http.StatusUnauthorized, status == http.StatusForbidden,
 		// The SDK marks a failure of the credentials by nothing but these words.
+		status == 0 && strings.Contains(err.Error(), "get identity: "):
 		return store.FailureAccessDenied
+	case status == http.StatusRequestEntityTooLarge:
+		return store.FailureTooLarge
+	case status >= http.StatusBadRequest && status < http.StatusInternalServerError:
+		return store.FailureRejected
 	default:
 		return store.FailureUnavailable
 	}
@@ -174,24 +179,6 @@ func kindOfCode(code string) (kind store.Failure, known bool) {
 	}
 }
 
-// kindOfStatus judges an answer by its status alone.
-func kindOfStatus(status int) store.Failure {
-	switch {
-	case status == http.StatusTooManyRequests:
-		return store.FailureThrottled
-	case status == http.StatusRequestTimeout:
-		return store.FailureTimeout
-	case status == http.StatusUnauthorized, status == http.StatusForbidden:
-		return store.FailureAccessDenied
-	case status == http.StatusRequestEntityTooLarge:
-		return store.FailureTooLarge
-	case status >= http.StatusBadRequest && status < http.StatusInternalServerError:
-		return store.FailureRejected
-	default:
-		return store.FailureUnavailable
-	}
-}
-
 // tooLarge finds the rejections of an item beyond 400 KB, which have no code of their own. Which
 // text it is depends on how far beyond, and on the call: an update says the second one up to 1 MB,
 // then the third, from 2 MB the fifth, and from 4 MB the last one. The expressions of this package
@@ -226,52 +213,44 @@ func begins(message string, texts ...string) bool {
 	return slices.ContainsFunc(texts, func(text string) bool { return strings.HasPrefix(message, text) })
 }
 
-// errorCode returns the code of DynamoDB's answer, "" if there was none.
-func errorCode(err error) string {
+// answer returns the code and the message of DynamoDB's answer, which are empty if there was none.
+func answer(err error) (code, message string) {
 	if ae, ok := errors.AsType[smithy.APIError](err); ok {
-		return ae.ErrorCode()
+		return ae.ErrorCode(), ae.ErrorMessage()
 	}
-	return ""
+	return "", ""
 }
 
-func errorMessage(err error) string {
-	if ae, ok := errors.AsType[smithy.APIError](err); ok {
-		return ae.ErrorMessage()
-	}
-	return ""
-}
-
-// status returns the HTTP status of the answer, 0 if there was none.
-func status(err error) int {
+// statusOf returns the HTTP status of the answer, 0 if there was none.
+func statusOf(err error) int {
 	if re, ok := errors.AsType[*awshttp.ResponseError](err); ok {
 		return re.HTTPStatusCode()
 	}
 	return 0
 }
 
-// speakable returns err if its text is known to hold nothing of what was written or read. The
-// message of a rejection may quote values, and so may that of an unknown error and an answer that
-// cannot be decoded: of these it keeps the call, the status, the code and the request id.
-func speakable(err error, kind store.Failure) error {
-	code := errorCode(err)
+// speakable returns what kind of failure err is, and err itself if its text is known to hold nothing
+// of what was written or read. The message of a rejection may quote values, and so may that of an
+// unknown error and an answer that cannot be decoded: of these it keeps the call, the status, the
+// code and the request id.
+func speakable(err error) (store.Failure, error) {
+	kind := kindOf(err)
+	code, message := answer(err)
 	_, known := kindOfCode(code)
 	switch {
-	case known && kind != store.FailureRejected, harmless(errorMessage(err)), code == "" && status(err) == 0:
-		return err
+	case known && kind != store.FailureRejected, harmless(message), code == "" && statusOf(err) == 0:
+		return kind, err
 	case code == "":
 		code = "unreadable answer"
 	}
-	withheld := &smithy.GenericAPIError{Code: code, Message: "(message withheld)"}
-	re, isResponse := errors.AsType[*awshttp.ResponseError](err)
-	if !isResponse {
-		return withheld
+	withheld := error(&smithy.GenericAPIError{Code: code, Message: "(message withheld)"})
+	if re, is := errors.AsType[*awshttp.ResponseError](err); is {
+		withheld = fmt.Errorf("status %d, request id %q: %w", re.HTTPStatusCode(), re.RequestID, withheld)
+		if oe, is := errors.AsType[*smithy.OperationError](err); is { // else it is one attempt of it
+			withheld = fmt.Errorf("%s: %w", oe.OperationName, withheld)
+		}
 	}
-	answer := fmt.Errorf("status %d, request id %q: %w", re.HTTPStatusCode(), re.RequestID, withheld)
-	oe, isOperation := errors.AsType[*smithy.OperationError](err)
-	if !isOperation { // one attempt of it
-		return answer
-	}
-	return fmt.Errorf("%s: %w", oe.OperationName, answer)
+	return kind, withheld
 }
 
 // multipleOperations is how DynamoDB says that two writes of a transaction are about one item.
@@ -303,27 +282,22 @@ func harmless(message string) bool {
 
 // aboutAnExpression reports whether a rejection is about the text of an expression.
 func aboutAnExpression(message string) bool {
-	for _, expression := range []string{"Invalid ConditionExpression: ", "Invalid UpdateExpression: "} {
-		if begins(message, expression) {
-			_, problem, _ := strings.Cut(message, expression)
-			return begins(problem,
-				"Syntax error; token: ",
-				"Attribute name is a reserved keyword; ",
-				"An expression attribute name used in the document path is not defined; ",
-				"An expression attribute value used in expression is not defined; ",
-				"Incorrect operand type for operator or function; ",
-				"Incorrect number of operands for operator or function; ",
-				"Operator or function requires a document path; ",
-				"Invalid function name; ",
-				"The function is not allowed ",
-				"The document path ",
-				"Two document paths ",
-				"The expression has redundant parentheses",
-				"The expression can not be empty",
-				"The expression contains too many operators",
-				`The "SET" section `, `The "REMOVE" section `, `The "ADD" section `, `The "DELETE" section `,
-			)
-		}
-	}
-	return false
+	kind, problem, _ := strings.Cut(message, "Expression: ")
+	return begins(kind, "Invalid Condition", "Invalid Update") && begins(problem,
+		"Syntax error; token: ",
+		"Attribute name is a reserved keyword; ",
+		"An expression attribute name used in the document path is not defined; ",
+		"An expression attribute value used in expression is not defined; ",
+		"Incorrect operand type for operator or function; ",
+		"Incorrect number of operands for operator or function; ",
+		"Operator or function requires a document path; ",
+		"Invalid function name; ",
+		"The function is not allowed ",
+		"The document path ",
+		"Two document paths ",
+		"The expression has redundant parentheses",
+		"The expression can not be empty",
+		"The expression contains too many operators",
+		`The "SET" section `, `The "REMOVE" section `, `The "ADD" section `, `The "DELETE" section `,
+	)
 }

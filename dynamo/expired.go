@@ -160,15 +160,13 @@ func (x *expiring) isLoosePart(ctx context.Context, part string, it item) (bool,
 // partOf takes the key of a part apart, see partKey. Keys of records may have a #, neither a commit
 // nor a number has one.
 func partOf(part string) (key, seal string, ok bool) {
-	rest, number := cutLast(part)
-	key, seal = cutLast(rest)
-	n, err := strconv.Atoi(number)
+	fields := strings.Split(part, "#")
+	last := len(fields) - 1
+	if last < 2 {
+		return "", "", false
+	}
+	key, seal = strings.Join(fields[:last-1], "#"), fields[last-1]
+	n, err := strconv.Atoi(fields[last])
 	return key, seal, key != "" && strings.Contains(seal, ".") && err == nil && n >= 1 && n <= maxParts &&
 		partKey(key, seal, n) == part
-}
-
-// cutLast cuts a text at its last #, or at its end where there is none.
-func cutLast(s string) (before, after string) {
-	i := strings.LastIndexByte(s, '#')
-	return s[:max(i, 0)], s[i+1:]
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+	smithytime "github.com/aws/smithy-go/time"
 
 	"github.com/go-idempotent/idempotent/internal/table"
 	"github.com/go-idempotent/idempotent/store"
@@ -20,11 +21,9 @@ import (
 
 // scanner is what a listing needs of a client beyond [Client].
 type scanner interface {
-	Scan(ctx context.Context, in *dynamodb.ScanInput, optFns ...func(*dynamodb.Options)) (*dynamodb.ScanOutput, error)
-	Query(ctx context.Context, in *dynamodb.QueryInput,
-		optFns ...func(*dynamodb.Options)) (*dynamodb.QueryOutput, error)
-	DescribeTable(ctx context.Context, in *dynamodb.DescribeTableInput,
-		optFns ...func(*dynamodb.Options)) (*dynamodb.DescribeTableOutput, error)
+	dynamodb.ScanAPIClient
+	dynamodb.QueryAPIClient
+	dynamodb.DescribeTableAPIClient
 }
 
 var _ store.Lister = (*Store)(nil)
@@ -203,7 +202,7 @@ func (s *Store) decodeListed(it item, indexed bool) (store.Record, error) {
 // listError tells an index that is missing, or not ready, from other failures: DynamoDB has one
 // code for all.
 func (s *Store) listError(err error, index bool) error {
-	text := errorMessage(err)
+	_, text := answer(err)
 	if index && (strings.Contains(text, "specified index") || strings.Contains(text, "backfilling")) {
 		return s.noIndex(opList)
 	}
@@ -270,7 +269,7 @@ func pages(ctx context.Context, client scanner, rate float64, reads ...read) ite
 		var due time.Time
 		for _, r := range reads {
 			for p := (page{}); ; {
-				err := pause(ctx, time.Until(due))
+				err := smithytime.SleepWithContext(ctx, time.Until(due))
 				if err == nil {
 					p, err = r.page(ctx, client, p.last)
 				}

@@ -34,7 +34,7 @@ func (s *Store) place(ctx context.Context, op string, r store.Record, outlive ti
 	case r.Layout != store.LayoutNative:
 		return laidOut(op, r)
 	case len(r.Result) <= s.plainLimit, !r.Sealed(r.Result):
-		return inline(r.Result), nil
+		return inline(string(r.Result)), nil
 	case len(r.Result) > maxResult:
 		return content{}, tooLargeResult(op, len(r.Result))
 	}
@@ -50,33 +50,26 @@ func (s *Store) place(ctx context.Context, op string, r store.Record, outlive ti
 func (s *Store) keep(ctx context.Context, op string, r *store.Record, outlive time.Duration, most int) (c content,
 	err error,
 ) {
-	var (
-		pieces [][]byte
-		w      *partWriter
-	)
-	switch {
-	case s.compression && len(r.Result) > writeBatch*partSize:
-		first := s.partsOf(op, r, outlive)
-		pieces, err = s.gzip.compress(r.Result, func(batch [][]byte) error { return first.write(ctx, batch) })
-		w = first
-	case s.compression:
-		pieces, err = s.gzip.compress(r.Result, nil)
-	}
-	if c.encoding = encodingGzip; pieces == nil {
-		pieces, c.encoding = slices.Collect(slices.Chunk(r.Result, partSize)), ""
-	}
-	if err != nil {
-		return content{}, err
-	}
-	if (w == nil || w.written.count == 0) && len(pieces) == 1 && len(pieces[0]) <= most {
-		if c.encoding == "" {
-			return inline(r.Result), nil
+	w := s.partsOf(op, r, outlive)
+	var pieces [][]byte
+	if s.compression {
+		var write func(batch [][]byte) error
+		if len(r.Result) > writeBatch*partSize {
+			write = func(batch [][]byte) error { return w.write(ctx, batch) }
 		}
-		c.data = binaryValue(pieces[0])
-		return c, nil
+		if pieces, err = s.gzip.compress(r.Result, write); err != nil {
+			return content{}, err
+		}
 	}
-	if w == nil {
-		w = s.partsOf(op, r, outlive)
+	switch {
+	case pieces == nil && len(r.Result) <= most:
+		return inline(string(r.Result)), nil
+	case pieces == nil:
+		pieces = slices.Collect(slices.Chunk(r.Result, partSize))
+	case w.written.count == 0 && len(pieces) == 1 && len(pieces[0]) <= most:
+		return content{data: binaryValue(pieces[0]), encoding: encodingGzip}, nil
+	default:
+		c.encoding = encodingGzip
 	}
 	err = w.write(ctx, pieces)
 	c.parts = w.written.String()
@@ -108,11 +101,11 @@ func laidOut(op string, r store.Record) (content, error) {
 
 // inline keeps a result in the record: as text, which is what AWS Powertools reads, unless that
 // would alter its bytes.
-func inline(result []byte) content {
-	if utf8.Valid(result) {
-		return content{data: textValue(string(result))}
+func inline(result string) content {
+	if utf8.ValidString(result) {
+		return content{data: textValue(result)}
 	}
-	return content{data: binaryValue(result), encoding: encodingIdentity}
+	return content{data: binaryValue([]byte(result)), encoding: encodingIdentity}
 }
 
 // content reads what a record says of its result.

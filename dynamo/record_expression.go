@@ -1,7 +1,6 @@
 package dynamo
 
 import (
-	"slices"
 	"strings"
 	"time"
 
@@ -149,5 +148,5 @@ func listed(clause []byte, verb, text string) []byte {
 
 // update returns the update expression, nil if there is nothing to change.
 func (e *expression) update() *string {
-	return optional(strings.TrimSpace(string(slices.Concat(e.sets, e.removes, e.adds))))
+	return optional(strings.TrimSpace(string(append(append(e.sets, e.removes...), e.adds...))))
 }

@@ -92,7 +92,7 @@ func (s *Store) placeSteps(ctx context.Context, op string, seen, next store.Reco
 
 // placeStep returns the text of a step that has this much room in the record, in bytes. A result
 // that has not is written to parts, unless its seal does not cover it: nobody could verify them.
-func (s *Store) placeStep(ctx context.Context, op string, r store.Record, step store.Step, room int) (text []byte,
+func (s *Store) placeStep(ctx context.Context, op string, r store.Record, step store.Step, room int) (text string,
 	parts bool, err error,
 ) {
 	text = stepText(step)
@@ -102,7 +102,7 @@ func (s *Store) placeStep(ctx context.Context, op string, r store.Record, step s
 	of := r.OfStep(step)
 	c, err := s.keep(ctx, op, &of, stepPartsOutlive, 0)
 	if err != nil {
-		return nil, false, err
+		return "", false, err
 	}
 	if step.Parts = c.parts; c.encoding != "" {
 		step.Parts += gzipParts
@@ -129,19 +129,16 @@ func (s *Store) stepRoom(seen, changes map[string]store.Step) int {
 }
 
 // stepText returns the text of a step, with its result, or where the parts of that are.
-func stepText(step store.Step) []byte {
-	place, content := placePlain, step.Result
-	if step.Parts != "" {
-		place, content = placeParts, []byte(step.Parts)
-	}
+func stepText(step store.Step) string {
 	seal := escapeSeal.Replace(step.Seal)
-	text := make([]byte, 0, len(step.Kind)+len(seal)+len(place)+len(content)+3)
-	text = append(append(append(text, step.Kind...), ' '), seal...)
-	if len(content) == 0 {
-		return text
+	switch {
+	case step.Parts != "":
+		return string(step.Kind) + " " + seal + " " + placeParts + " " + step.Parts
+	case len(step.Result) > 0:
+		return string(step.Kind) + " " + seal + " " + placePlain + " " + string(step.Result)
+	default:
+		return string(step.Kind) + " " + seal
 	}
-	text = append(append(append(text, ' '), place...), ' ')
-	return append(text, content...)
 }
 
 // encodeSteps adds the steps of a record that is claimed to its item.

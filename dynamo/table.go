@@ -250,10 +250,10 @@ func (s *Store) Advise(ctx context.Context) ([]string, error) {
 }
 
 func checkError(call, table string, err error) error {
-	kind := kindOf(err)
+	kind, cause := speakable(err)
 	return &store.Error{
 		Op: "check", Kind: kind, NotApplied: nothingWritten,
-		Err: fmt.Errorf("%s of table %q: %w", call, table, speakable(err, kind)),
+		Err: fmt.Errorf("%s of table %q: %w", call, table, cause),
 	}
 }
 
