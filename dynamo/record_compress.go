@@ -34,21 +34,9 @@ const (
 	maxExpansion = 1032
 	// gzipFrame is what the shortest header and the trailer of a member take.
 	gzipFrame = 10 + 8
-)
-
-const (
-	// large results have room for what an HTTP response is announced with, which would be a copy of
-	// them otherwise.
-	large    = 64 << 10
+	// headroom follows a result, so that the announcement of an HTTP response needs no copy of it.
 	headroom = 256
 )
-
-func withRoom(size int) int {
-	if size < large {
-		return size
-	}
-	return size + headroom
-}
 
 var (
 	errNotWorthIt = errors.New("not smaller")
@@ -184,7 +172,7 @@ func (c *compressor) expand(data []byte) ([]byte, error) {
 	if err := r.gzip.Reset(&r.in); err != nil {
 		return nil, errNoGzip
 	}
-	result := make([]byte, size, withRoom(int(size)))
+	result := make([]byte, size, int(size)+headroom)
 	if _, err := io.ReadFull(&r.gzip, result); err != nil {
 		return nil, errNoGzip
 	}

@@ -184,7 +184,7 @@ func (s *Store) ReadResult(ctx context.Context, r store.Record) ([]byte, error) 
 // readParts reads what the parts hold, batch by batch, so that no more than one of them is in
 // memory beside it.
 func (s *Store) readParts(ctx context.Context, op string, r store.Record, l partList) ([]byte, error) {
-	stored := make([]byte, 0, withRoom(l.size))
+	stored := make([]byte, 0, l.size+headroom)
 	for first := 1; first <= l.count; first += readBatch {
 		keys := make([]item, min(readBatch, l.count-first+1))
 		for i := range keys {

@@ -247,21 +247,20 @@ func (a Announcement) headers() map[string]string {
 	return added
 }
 
-// large is the size from which [Family.Splice] changes a text where it stands. A copy of a smaller
-// one costs next to nothing.
-const large = 64 << 10
+// small is the size below which a copy costs less than the room that most results do not need.
+const small = 1 << 10
 
 // Room returns the capacity with which a text of this size needs no copy in [Family.Splice].
 func Room(size int) int {
-	if size < large {
+	if size < small {
 		return size
 	}
 	return size + maxAnnounced
 }
 
 // Splice adds an announcement to the JSON of a response, as [Family.Announce] would to the
-// response, but without reading it: the headers stand at its beginning. A large text is the
-// caller's no longer: where there is room, it becomes the answer. A smaller one stays as it is.
+// response, but without reading it: the headers stand at its beginning. The text is the caller's no
+// longer: where there is room, it becomes the answer.
 //
 // The caller vouches that text is what encoding/json, without escaping HTML, makes of a response of
 // any family, without a header that an announcement replaces.
@@ -299,7 +298,7 @@ func (f *Family) Splice(text []byte, a Announcement) (answer []byte, ok bool) {
 	default:
 		return nil, false
 	}
-	if len(text) < large {
+	if cap(text) < len(text)+len(added) {
 		text = append(make([]byte, 0, len(text)+len(added)), text...)
 	}
 	return slices.Replace(text, size, end, added...), true
