@@ -33,27 +33,27 @@ const maxItems = 99
 //		return dynamo.Commit(ctx, created(row), dynamo.Put("orders", row, dynamo.IfAbsent("order_id")))
 //	}
 //
-// The transaction belongs to the claim of the execution: it is applied only while that claim holds.
-// So an execution that has lost its claim, because it was too slow, writes no rows either.
+// ctx is the handler's, or one made from it, and out is of the type that the handler returns. The
+// transaction is applied only while the claim of the execution holds: one that was too slow, and
+// has lost it, writes no rows either.
 //
-// ctx is the handler's, or one made from it, and out is of the type that the handler returns.
 // Commit waits for the steps of the execution that still run. It repeats what DynamoDB did not take
-// because another writer was at work (a conflict) or for lack of capacity, until the handler's
-// context ends. A reply that got lost is found by the record.
+// because another writer was at work (a conflict) or for lack of capacity, until ctx ends. A reply
+// that got lost is found by the record.
 //
 // On an error Commit returns the zero value of Out, and nothing was written. The error is
 //
 //   - a [*ConditionError], if conditions of the items do not hold. The claim stands: the handler
 //     may answer, with a 409 for example, try another way, or commit again.
 //   - an [*idempotent.Error] with [idempotent.ErrCommitRefused], if the call was wrong and nothing
-//     was sent: an item that cannot be made, more than 99, one item twice, an answer of
-//     another type, or one that is not to be stored, a second commit, a context that belongs to no
-//     delivery, a handler that has returned, a step. The claim stands.
+//     was sent: an item that cannot be made, more than 99, an answer of another type, or one that
+//     is not to be stored, a second commit, a context that belongs to no delivery, a handler that
+//     has returned, a step. The claim stands.
 //   - an [*idempotent.Error] with [idempotent.ErrLeaseLost], if the claim is lost.
 //   - an [*idempotent.Error] with [idempotent.ErrCommitFailed], if DynamoDB did not take it in
-//     time, or refused it as invalid. Return it: the execution has failed. It stores no answer any
-//     more; the next delivery executes, or, with WithEffects(Unrepeatable), the record becomes
-//     UNKNOWN. If the reply was lost and not even the record can be read, nobody knows whether the
+//     time, or refused it as invalid. Return it: the execution has failed, and stores no answer any
+//     more. The next delivery executes, or, with WithEffects(Unrepeatable), the record becomes
+//     UNKNOWN. If the reply was lost and the record cannot be read either, nobody knows whether the
 //     transaction was applied: the record then tells the next delivery.
 //
 // After a commit the answer is final. If the handler returns another one, an error, or panics, the
@@ -62,11 +62,10 @@ const maxItems = 99
 // In an execution that is not protected (the protection is turned off, or the request carries no
 // key) the items are written in a plain transaction, and no answer is stored.
 //
-// It needs a client that has the method TransactWriteItems of [*dynamodb.Client]. One transaction
-// spans one account and one Region, and at most 99 items and 4 MB. A table with multi-Region
-// strong consistency has no transactions. DynamoDB bills two write units for every KB of each item.
-//
-// See https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_TransactWriteItems.html.
+// The client needs the method TransactWriteItems of [*dynamodb.Client]. One transaction spans one
+// account and one Region, and at most 99 items and 4 MB. A table with multi-Region strong
+// consistency has none. DynamoDB bills two write units for every KB of each item. See
+// https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_TransactWriteItems.html.
 //
 // [idempotent.ErrCommitRefused]: https://pkg.go.dev/github.com/go-idempotent/idempotent#ErrCommitRefused
 // [idempotent.ErrCommitFailed]: https://pkg.go.dev/github.com/go-idempotent/idempotent#ErrCommitFailed
@@ -89,8 +88,8 @@ func Commit[Out any](ctx context.Context, out Out, items ...Item) (Out, error) {
 	return out, nil
 }
 
-// Item is one write of a [Commit]. [Put] makes the most frequent one of the user's own types. Every
-// other one is a write of the SDK, as it is: Item{TransactWriteItem: write}.
+// Item is one write of a [Commit]. [Put] makes the most frequent one. Every other one is a write of
+// the SDK, as it is: Item{TransactWriteItem: write}.
 type Item struct {
 	types.TransactWriteItem
 
@@ -98,9 +97,9 @@ type Item struct {
 	Err error
 }
 
-// Put writes a whole item: row is a struct, a map, or what else attributevalue.MarshalMap takes. It
-// is read now: what becomes of it later does not change the item. The options are [IfAbsent],
-// [ReturnOld] and functions of the caller that change the SDK's write.
+// Put writes a whole item: row is a struct, a map, or what else attributevalue.MarshalMap takes, as
+// it is now. The options are [IfAbsent], [ReturnOld] and functions of the caller that change the
+// SDK's write.
 func Put(table string, row any, opts ...func(*types.Put)) Item {
 	it, err := itemOf(row)
 	if err != nil {
@@ -166,8 +165,8 @@ func itemOf(row any) (item, error) {
 	return m.Value, nil
 }
 
-// attributeOf returns a value as DynamoDB has it. One of the SDK is taken as it is; attributevalue
-// would take it for a struct.
+// attributeOf returns a value as DynamoDB has it. attributevalue would take one of the SDK for a
+// struct.
 func attributeOf(v any) (types.AttributeValue, error) {
 	if value, is := v.(types.AttributeValue); is {
 		return value, nil
@@ -185,16 +184,14 @@ func attributeOf(v any) (types.AttributeValue, error) {
 	return value, nil
 }
 
-// writes are the items of a commit. It implements [store.Writes].
-//
-// It refers to what the caller's items refer to. A commit ends before it returns to the caller, who
-// cannot change them meanwhile.
+// writes implements [store.Writes]. It refers to what the caller's items refer to: a commit ends
+// before the caller can change them.
 type writes []types.TransactWriteItem
 
 // Len implements [store.Writes].
 func (w writes) Len() int { return len(w) }
 
-// newWrites returns the items, or why some could not be made, all at once. What DynamoDB checks it
+// newWrites returns the items, or all reasons why some could not be made. What DynamoDB checks it
 // does not check.
 func newWrites(items []Item) (writes, error) {
 	if len(items) > maxItems {

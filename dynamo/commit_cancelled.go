@@ -13,8 +13,8 @@ import (
 	"github.com/go-idempotent/idempotent/store"
 )
 
-// What a write says that did not cancel the transaction, and one whose condition does not hold. The
-// codes of other reasons are those of errors without "Exception". See
+// The codes of a write that did not cancel the transaction, and of one whose condition does not
+// hold. Others are those of errors without "Exception". See
 // https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_TransactWriteItems.html#API_TransactWriteItems_Errors.
 const (
 	reasonNone      = "None"
@@ -27,9 +27,9 @@ type reason struct {
 	old           item
 }
 
-// cancelled returns the reasons for which DynamoDB cancelled the transaction: one for each write,
-// in their order, if the answer is complete. Some implementations of DynamoDB's API send fewer, and
-// programs that pass its answers on may send none.
+// cancelled returns the reasons for which DynamoDB cancelled the transaction, one for each write, in
+// their order. Some implementations of DynamoDB's API send fewer, and programs that pass its answers
+// on may send none.
 func (t *transaction) cancelled(err error) (reasons []reason, is bool) {
 	cancelled, is := errors.AsType[*types.TransactionCanceledException](err)
 	if !is {
@@ -56,11 +56,10 @@ func reasonsIn(message string) (reasons []reason) {
 	return reasons
 }
 
-// refused turns reasons into the outcome of the call. What was found out about the record comes
-// before everything that the writes have to say: who has lost the record has no business with them.
-// Their conditions come before what may pass.
+// refused turns reasons into the outcome of the call. The record comes first: who has lost it has no
+// business with the other writes. Their conditions come before what may pass.
 func (t *transaction) refused(ctx context.Context, reasons []reason) (held store.Record, committed bool, err error) {
-	// Else nobody knows of which write each is.
+	// Else nobody knows which write each is about.
 	placed := len(reasons) == len(t.in.TransactItems) && slices.ContainsFunc(reasons, reason.failed)
 	switch {
 	case !placed && t.own > 0:
@@ -102,7 +101,7 @@ func (t *transaction) worst(reasons []reason, placed bool) error {
 	return t.error(store.FailureUnavailable, errUnexplained)
 }
 
-// conditions returns the items whose conditions do not hold, of reasons one for each write.
+// conditions returns the items whose conditions do not hold. There is a reason for each write.
 func (t *transaction) conditions(reasons []reason) (refused []RefusedItem) {
 	for i, r := range reasons {
 		if r.code == reasonCondition { // that of the record was looked at before
@@ -113,7 +112,6 @@ func (t *transaction) conditions(reasons []reason) (refused []RefusedItem) {
 	return refused
 }
 
-// at says which write it is.
 func (t *transaction) at(write int) string {
 	if write < t.own {
 		return "the record"
@@ -122,7 +120,6 @@ func (t *transaction) at(write int) string {
 	return at(write-t.own, kind, table)
 }
 
-// error is that of a transaction which was cancelled.
 func (t *transaction) error(kind store.Failure, err error) error {
 	return &store.Error{Op: t.op, Kind: kind, NotApplied: t.attempts.notApplied(), Err: err}
 }
@@ -142,7 +139,6 @@ func (r reason) Error() string {
 // failed reports whether it was this write that cancelled the transaction.
 func (r reason) failed() bool { return r.code != reasonNone && r.code != "" }
 
-// kind is what kind of failure a reason is, and whether its code is known.
 func (r reason) kind() (kind store.Failure, known bool) {
 	for _, code := range []string{r.code, r.code + "Exception"} {
 		if kind, known := kindOfAnswer(code, r.message); known {
@@ -153,10 +149,9 @@ func (r reason) kind() (kind store.Failure, known bool) {
 }
 
 // ConditionError says that conditions of items of a [Commit] do not hold. Nothing was written,
-// nothing of it will be, and the claim stands.
+// nothing will be, and the claim stands.
 type ConditionError struct {
-	// Refused are the items whose conditions do not hold, in the order of the call. There is one at
-	// least.
+	// Refused are these items, at least one, in the order of the call.
 	Refused []RefusedItem
 }
 
@@ -165,8 +160,8 @@ type RefusedItem struct {
 	// Index is which item of the call it is, from 0.
 	Index int
 	Table string
-	// Old is the item as it was then. It is nil if there was none, or if the write did not ask for
-	// it, see [ReturnOld]. A log that shows the error, also one in JSON, does not show it.
+	// Old is the item as it was then, nil if there was none, or if the write did not ask for it, see
+	// [ReturnOld]. A log that shows the error, also one in JSON, does not show it.
 	Old map[string]types.AttributeValue `json:"-"`
 
 	kind string // of write

@@ -25,9 +25,9 @@ const (
 	codeMismatch   = "IdempotentParameterMismatchException"
 )
 
-// Commit is one TransactWriteItems: first the update that completes the record, which is that of a
-// [Store.Swap], then the writes. Parts of a large result precede it. The record that refuses comes
-// with the answer; else a GetItem reads it.
+// Commit is one TransactWriteItems: first the update of a [Store.Swap] that completes the record,
+// then the writes. Parts of a large result precede it. The record that refuses comes with the
+// answer; else a GetItem reads it.
 //
 // See https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_TransactWriteItems.html.
 func (s *Store) Commit(ctx context.Context, seen, next store.Record, w store.Writes, token string) (held store.Record,
@@ -87,7 +87,6 @@ func (s *Store) transacts(op string, w store.Writes) (transactor, writes, error)
 	return client, own, nil
 }
 
-// noCommit is the error of a transaction that was not begun.
 func noCommit(op, format string, of any) error {
 	return rejected(op, fmt.Errorf("%w: "+format, store.ErrNoCommit, of))
 }
@@ -96,8 +95,7 @@ func noCommit(op, format string, of any) error {
 type transaction struct {
 	store *Store
 	op    string
-	// own is where the writes of the handler begin: at 1, behind that which completes the record
-	// that was seen, or at 0.
+	// own is where the writes of the handler begin: at 1, behind the update of the record, or at 0.
 	own  int
 	seen store.Record
 
@@ -116,8 +114,8 @@ func (t *transaction) send(ctx context.Context, client transactor) (held store.R
 	return store.Record{}, false, t.failed(err)
 }
 
-// failed is the error of a transaction that DynamoDB did not cancel for reasons: it never got that
-// far, or nobody knows.
+// failed is the error of a transaction that was not cancelled for reasons: it never got that far, or
+// nobody knows.
 func (t *transaction) failed(err error) error {
 	kind, cause := understood(t.attempts.explained(err))
 	_, message := answer(err)
@@ -136,8 +134,8 @@ func (t *transaction) failed(err error) error {
 	return failed(t.op, kind, t.attempts.notApplied(), err, cause)
 }
 
-// writeIn is how DynamoDB names a write that it rejects, counted from 1, and how the SDK does,
-// which counts from 0. It is compiled where it is needed, and not at the start of each process.
+// writeIn is how DynamoDB names a write that it rejects, counted from 1, and how the SDK does, from
+// 0. It is compiled where it is needed, and not at the start of each process.
 var writeIn = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`transactItems\.(\d+)\.member|TransactItems\[(\d+)\]`)
 })
@@ -155,7 +153,7 @@ func writeNamedIn(err error) (write int, named bool) {
 	return write, err == nil && write >= 0
 }
 
-// tables names those of the transaction, each once, that of the record first.
+// tables names the tables of the transaction, each once, that of the record first.
 func (t *transaction) tables() string {
 	var names []string
 	for _, w := range t.in.TransactItems {

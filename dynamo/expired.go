@@ -41,7 +41,7 @@ func (s *Store) DeleteExpired(ctx context.Context, before time.Time) (deleted, k
 	if err != nil {
 		return 0, 0, err
 	}
-	for page, err := range pages(ctx, client, 0, read{table: s.table}) {
+	for page, err := range pages(ctx, client, 0, dynamodb.QueryInput{TableName: aws.String(s.table)}) {
 		if err != nil {
 			return deleted, kept, s.storeError(opExpired, err, nothingWritten)
 		}

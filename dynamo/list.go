@@ -83,7 +83,7 @@ func (s *Store) scanner(op string, q store.Query) (scanner, error) {
 
 // reads returns the reads that find what a query names: of the shards of one operation, of the
 // whole index, of the table, or of the one partition of all records.
-func (s *Store) reads(q store.Query) []read {
+func (s *Store) reads(q store.Query) []dynamodb.QueryInput {
 	a, l := s.attr, listing{expression: newExpression()}
 	if len(q.Statuses) > 0 {
 		refs := make([]string, len(q.Statuses))
@@ -93,29 +93,27 @@ func (s *Store) reads(q store.Query) []read {
 		}
 		l.filters = append(l.filters, "#status IN ("+strings.Join(refs, ", ")+")")
 	}
-	var before []string
+	sharded, due := q.Index && q.Operation != "", &l.filters
+	if sharded {
+		l.keys, due = []string{"#attention = :attention"}, &l.keys
+	}
 	if !q.AttentionBefore.IsZero() {
 		l.values[":attention_before"] = numberValue(q.AttentionBefore.UnixMilli())
-		before = append(before, "#attention_at <= :attention_before")
+		*due = append(*due, "#attention_at <= :attention_before")
 	}
-	switch {
-	case !q.Index:
-		return []read{l.ofTable(s, q, before)}
-	case q.Operation == "":
-		l.filters = append(l.filters, before...)
-	default:
-		l.keys = append(append(l.keys, "#attention = :attention"), before...)
+	if !q.Index {
+		return []dynamodb.QueryInput{l.ofTable(s, q)}
 	}
 	whole := l.read(s, q, a.recordKey(), a.status, a.reason, a.attempt, a.attention, a.attentionAt)
-	whole.index = AttentionIndex
-	if q.Operation == "" {
-		return []read{whole}
+	whole.IndexName = aws.String(AttentionIndex)
+	if !sharded {
+		return []dynamodb.QueryInput{whole}
 	}
-	var shards []read
+	var shards []dynamodb.QueryInput
 	for _, attention := range attentions(q) {
 		shard := whole
-		shard.values = maps.Clone(l.values)
-		shard.values[":attention"] = textValue(attention)
+		shard.ExpressionAttributeValues = maps.Clone(l.values)
+		shard.ExpressionAttributeValues[":attention"] = textValue(attention)
 		shards = append(shards, shard)
 	}
 	return shards
@@ -129,7 +127,7 @@ type listing struct {
 }
 
 // ofTable reads the table, or the one partition of all records.
-func (l *listing) ofTable(s *Store, q store.Query, before []string) read {
+func (l *listing) ofTable(s *Store, q store.Query) dynamodb.QueryInput {
 	a, at := s.attr, &l.filters
 	if a.composite() {
 		at = &l.keys
@@ -145,7 +143,6 @@ func (l *listing) ofTable(s *Store, q store.Query, before []string) read {
 	if q.Attention {
 		l.filters = append(l.filters, "attribute_exists(#attention)")
 	}
-	l.filters = append(l.filters, before...)
 	if !q.CreatedBefore.IsZero() {
 		l.values[":created_before"] = numberValue(q.CreatedBefore.UnixMilli())
 		l.filters = append(l.filters, "(attribute_not_exists(#created_at) OR #created_at <= :created_before)")
@@ -154,22 +151,27 @@ func (l *listing) ofTable(s *Store, q store.Query, before []string) read {
 		a.attentionAt, a.owner, a.lease, a.createdAt, a.completedAt, a.settledBy, a.settledAt)
 }
 
-// read is a read with these conditions. It returns these attributes of each record, which are all
-// that the conditions name beside a partition key.
-func (l *listing) read(s *Store, q store.Query, returns ...attribute) read {
+// read is a read with these conditions: a Query, or, without a condition on the key, what a Scan
+// shares with it. It returns these attributes of each record, which are all that the conditions name
+// beside a partition key.
+func (l *listing) read(s *Store, q store.Query, returns ...attribute) dynamodb.QueryInput {
 	l.use(returns...)
 	refs := make([]string, len(returns))
 	for i, at := range returns {
 		refs[i] = at.ref
 	}
-	r := read{
-		key: strings.Join(l.keys, " AND "), filter: strings.Join(l.filters, " AND "),
-		projection: strings.Join(refs, ", "), names: l.names, values: l.values, table: s.table, limit: q.PageSize,
+	in := dynamodb.QueryInput{
+		TableName:                aws.String(s.table),
+		Limit:                    optional(int32(min(q.PageSize, 1<<20))), //nolint:gosec // within its range
+		KeyConditionExpression:   optional(strings.Join(l.keys, " AND ")),
+		FilterExpression:         optional(strings.Join(l.filters, " AND ")),
+		ProjectionExpression:     aws.String(strings.Join(refs, ", ")),
+		ExpressionAttributeNames: l.names,
 	}
-	if len(r.values) == 0 {
-		r.values = nil // DynamoDB refuses none
+	if len(l.values) > 0 { // DynamoDB refuses none
+		in.ExpressionAttributeValues = l.values
 	}
-	return r
+	return in
 }
 
 // attentions are those of the shards of one operation, and of what is given up. Without the latter,
@@ -264,14 +266,15 @@ type page struct {
 // pages yields the pages of all reads, one after the other, until the last one or an error. It
 // keeps to a rate of read units per second, unless that is 0: what a slow reader leaves unused is
 // not saved up.
-func pages(ctx context.Context, client scanner, rate float64, reads ...read) iter.Seq2[page, error] {
+func pages(ctx context.Context, client scanner, rate float64, reads ...dynamodb.QueryInput) iter.Seq2[page, error] {
 	return func(yield func(page, error) bool) {
 		var due time.Time
-		for _, r := range reads {
+		for _, in := range reads {
 			for p := (page{}); ; {
 				err := smithytime.SleepWithContext(ctx, time.Until(due))
 				if err == nil {
-					p, err = r.page(ctx, client, p.last)
+					in.ExclusiveStartKey = p.last
+					p, err = readPage(ctx, client, in)
 				}
 				if rate > 0 {
 					due = time.Now().Add(time.Duration(p.units / rate * float64(time.Second)))
@@ -287,35 +290,20 @@ func pages(ctx context.Context, client scanner, rate float64, reads ...read) ite
 	}
 }
 
-// read is one Query or Scan with all of its pages.
-type read struct {
-	// key is the condition on the key: with one it is a Query, without a Scan.
-	key, filter, projection string
-	names                   map[string]string
-	values                  item
-	table, index            string
-	limit                   int
-}
-
-func (r read) page(ctx context.Context, client scanner, start item) (page, error) {
-	if r.key == "" {
-		out, err := client.Scan(ctx, &dynamodb.ScanInput{
-			TableName: aws.String(r.table), IndexName: optional(r.index), Limit: r.most(), ExclusiveStartKey: start,
-			FilterExpression: optional(r.filter), ProjectionExpression: optional(r.projection),
-			ExpressionAttributeNames: r.names, ExpressionAttributeValues: r.values,
-			ReturnConsumedCapacity: types.ReturnConsumedCapacityTotal,
-		})
+func readPage(ctx context.Context, client scanner, in dynamodb.QueryInput) (page, error) {
+	in.ReturnConsumedCapacity = types.ReturnConsumedCapacityTotal
+	if in.KeyConditionExpression != nil {
+		out, err := client.Query(ctx, &in)
 		if err != nil {
 			return page{}, err
 		}
 		return pageOf(out.Items, out.ScannedCount, out.ConsumedCapacity, out.LastEvaluatedKey), nil
 	}
-	out, err := client.Query(ctx, &dynamodb.QueryInput{
-		TableName: aws.String(r.table), IndexName: optional(r.index), Limit: r.most(), ExclusiveStartKey: start,
-		KeyConditionExpression: aws.String(r.key), FilterExpression: optional(r.filter),
-		ProjectionExpression:     optional(r.projection),
-		ExpressionAttributeNames: r.names, ExpressionAttributeValues: r.values,
-		ReturnConsumedCapacity: types.ReturnConsumedCapacityTotal,
+	out, err := client.Scan(ctx, &dynamodb.ScanInput{
+		TableName: in.TableName, IndexName: in.IndexName, Limit: in.Limit, ExclusiveStartKey: in.ExclusiveStartKey,
+		FilterExpression: in.FilterExpression, ProjectionExpression: in.ProjectionExpression,
+		ExpressionAttributeNames: in.ExpressionAttributeNames, ExpressionAttributeValues: in.ExpressionAttributeValues,
+		ReturnConsumedCapacity: in.ReturnConsumedCapacity,
 	})
 	if err != nil {
 		return page{}, err
@@ -332,9 +320,6 @@ func pageOf(items []item, scanned int32, c *types.ConsumedCapacity, last item) p
 	}
 	return p
 }
-
-// most is how many items a page has at most.
-func (r read) most() *int32 { return optional(int32(min(r.limit, 1<<20))) } //nolint:gosec // within its range
 
 // optional is a parameter that is left out if it has no value.
 func optional[V comparable](v V) *V {

@@ -50,7 +50,7 @@ func (s *Store) place(ctx context.Context, op string, r store.Record, outlive ti
 func (s *Store) keep(ctx context.Context, op string, r *store.Record, outlive time.Duration, most int) (c content,
 	err error,
 ) {
-	w := s.partsOf(op, r, outlive)
+	w := partWriter{Store: s, op: op, key: r.Key, seal: r.Seal, expiration: r.Expiry.Add(outlive).Unix()}
 	var pieces [][]byte
 	if s.compression {
 		var write func(batch [][]byte) error

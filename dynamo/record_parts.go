@@ -77,11 +77,6 @@ type partWriter struct {
 	written       partList
 }
 
-// partsOf writes parts of the result of r, which stay for outlive after its expiry.
-func (s *Store) partsOf(op string, r *store.Record, outlive time.Duration) *partWriter {
-	return &partWriter{Store: s, op: op, key: r.Key, seal: r.Seal, expiration: r.Expiry.Add(outlive).Unix()}
-}
-
 // write writes the next pieces of the result, and forgets them: a large result is not kept longer
 // than it takes. See
 // https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_BatchWriteItem.html.

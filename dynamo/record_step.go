@@ -159,34 +159,29 @@ func (a *attributes) step(n int, name string) attribute {
 	return attribute{name: stepPrefix + name, ref: "#step" + number, value: ":step" + number}
 }
 
-// setSteps changes steps and counts the write. A completion drops all that were seen.
+// setSteps changes steps and counts the write. A completion drops all that were seen, and their
+// count where there may be one. A completed record has none, or those of another program, which
+// nobody sees.
 func (e *expression) setSteps(a *attributes, seen, next store.Record, changes []stepChange) {
-	if next.Status == store.StatusCompleted {
-		e.dropSteps(a, seen)
-		return
-	}
-	for n, c := range changes {
-		at := a.step(n, c.name)
-		if c.starts {
-			e.condition += " AND attribute_not_exists(" + at.ref + ")"
+	switch {
+	case next.Status != store.StatusCompleted:
+		for n, c := range changes {
+			at := a.step(n, c.name)
+			if c.starts {
+				e.condition += " AND attribute_not_exists(" + at.ref + ")"
+			}
+			e.set(at, c.value)
 		}
-		e.set(at, c.value)
-	}
-	if len(changes) > 0 {
-		e.count(a.steps)
-	}
-}
-
-// dropSteps removes the steps that were seen, and their count where there may be one.
-func (e *expression) dropSteps(a *attributes, seen store.Record) {
-	if seen.Status == store.StatusCompleted {
-		return // it has none, or those of another program, which nobody sees
-	}
-	for n, name := range slices.Sorted(maps.Keys(seen.Steps)) {
-		e.set(a.step(n, name), nil)
-	}
-	if seen.StepWrites != 0 {
-		e.set(a.steps, nil)
+		if len(changes) > 0 {
+			e.count(a.steps)
+		}
+	case seen.Status != store.StatusCompleted:
+		for n, name := range slices.Sorted(maps.Keys(seen.Steps)) {
+			e.set(a.step(n, name), nil)
+		}
+		if seen.StepWrites != 0 {
+			e.set(a.steps, nil)
+		}
 	}
 }
 
