@@ -16,21 +16,19 @@
 // handler is: no other process can have replaced it by then, if clocks differ by no more. Through
 // one Store no call sees a record that an earlier call has replaced or deleted.
 //
-// The exception is what happens behind the module's back. If a person or another program deletes or
-// alters a completed record, if the table is restored from a backup, or if AWS Powertools
-// overwrites the record, then the processes that remember it go on answering with it: until they
-// end or need the room, at the latest until the expiry that the record had.
+// The exception is what happens behind the module's back: a person or another program deletes or
+// alters a completed record, the table is restored from a backup, or AWS Powertools overwrites the
+// record. Processes that remember it go on answering with it, until they end or need the room, at
+// the latest until the expiry that the record had. So do without a cache where operators delete
+// records so that a request executes again, and where functions under AWS Powertools share the
+// table.
 //
 // # When to use it
 //
-// Lambda keeps a sandbox for minutes to hours and gives it one delivery at a time. A retry often
-// reaches the sandbox that has the answer, but not always: of a function that runs in fifty
-// sandboxes, any may get it. So a cache pays where clients retry in bursts and few sandboxes serve
-// them, where results are large, or where one process serves many deliveries at once. It saves what
-// a replay costs; it is no protection by itself.
-//
-// Do without it where operators delete records so that a request executes again, and where
-// functions under AWS Powertools share the table.
+// Lambda keeps a sandbox for minutes to hours and gives it one delivery at a time: of a function
+// that runs in fifty sandboxes, any may get a retry. So a cache pays where clients retry in bursts
+// and few sandboxes serve them, where results are large, or where one process serves many
+// deliveries at once. It saves what a replay costs; it is no protection by itself.
 package cache
 
 import (
@@ -39,6 +37,7 @@ import (
 	"hash/maphash"
 	"iter"
 	"math"
+	"sync"
 	"time"
 
 	"github.com/hashicorp/golang-lru/v2/simplelru"
@@ -49,14 +48,18 @@ import (
 
 // Store is a [store.Store] that remembers the completed records of another one. Make it with [New];
 // the zero value is not usable. It is safe for concurrent use, and one serves any number of
-// handlers. It has no clock and no goroutine.
+// handlers. It has no clock and no goroutine. Bytes are copied on their way in and out.
 //
 // Its errors are those of the store behind it; a call whose context has ended goes there, too.
-//
-// Bytes are copied on their way in and out, so nobody can change what is remembered.
 type Store struct {
-	inner store.Store
-	records
+	inner    store.Store
+	maxBytes int
+	seed     maphash.Seed
+
+	mu      sync.Mutex
+	bytes   int // of what is kept
+	kept    *simplelru.LRU[string, store.Record]
+	changes [64]changes
 }
 
 var (
@@ -72,19 +75,17 @@ var (
 // one that is larger than maxBytes is not kept. Go's garbage collector may need as much again.
 //
 // If inner keeps results in parts, it has to implement [store.ResultReader]. That,
-// [store.Committer] and [store.Lister] are passed on. Other methods that inner has beside those of
-// [store.Store] are not.
+// [store.Committer] and [store.Lister] are passed on; what else inner can do is not.
 //
 // It panics with a [*store.ConfigError] if inner is nil, or if maxBytes is less than 1,024, in
-// which not one record with an owner and a small result would fit.
+// which not one small record would fit.
 func New(inner store.Store, maxBytes int) *Store {
 	p := setup.Of("cache.New")
 	p.Addf(setup.IsNil(inner), "the store is nil")
 	p.Addf(maxBytes < leastBytes, "%d bytes are less than %d, in which one small record fits", maxBytes, leastBytes)
 	p.Panic()
-	s := &Store{inner: inner, records: records{maxBytes: maxBytes, seed: maphash.MakeSeed()}}
-	// it takes any positive size
-	s.kept, _ = simplelru.NewLRU(math.MaxInt, func(_ string, r store.Record) { s.bytes -= size(r) })
+	s := &Store{inner: inner, maxBytes: maxBytes, seed: maphash.MakeSeed()}
+	s.kept, _ = simplelru.NewLRU(math.MaxInt, func(_ string, r store.Record) { s.bytes -= size(r) }) // any size is right
 	return s
 }
 
@@ -173,4 +174,106 @@ func (s *Store) List(ctx context.Context, q store.Query) iter.Seq2[store.Record,
 // ListCost implements [store.Lister], likewise.
 func (s *Store) ListCost(ctx context.Context, q store.Query) (store.Cost, error) {
 	return store.ListerOf(s.inner).ListCost(ctx, q)
+}
+
+const (
+	// overhead is what keeping a record costs beside its texts and its result, in bytes: the record
+	// itself, its place in the order of use and in the index.
+	overhead = 640
+	// leastBytes has room for a record of this module, which has some 200 bytes of texts.
+	leastBytes = 1 << 10
+	// margin is how long before the expiry of a record a cache stops to answer with it: as much as
+	// clocks may differ. It is the default margin of a handler.
+	margin = 2 * time.Second
+)
+
+// size is what a record counts in bytes. Go's allocator takes up to a quarter more than a text or a
+// result has.
+func size(r store.Record) int {
+	n := len(r.Result) + 16*len(r.Derived)
+	for _, text := range append([]string{
+		r.Key, r.Owner, r.Fingerprint, r.Seal, r.Reason, r.Parts, r.SettledBy, r.SettledReason, r.Attention, r.Trace,
+		r.Story,
+	}, r.Derived...) {
+		n += len(text)
+	}
+	return overhead + n + n/4
+}
+
+// changes are the calls that may replace records: how many have begun, and how many of them run.
+// Keys share them by their hash: a change of another key can only keep a claim from learning.
+type changes struct{ begun, running uint32 }
+
+func (s *Store) of(key string) *changes {
+	return &s.changes[maphash.String(s.seed, key)%uint64(len(s.changes))]
+}
+
+// find returns the record that refuses a claim at this instant, if it is kept, and the changes
+// before the claim.
+func (s *Store) find(key string, now time.Time) (r store.Record, found bool, before changes) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	r, found = s.kept.Get(key)
+	if found && r.Claimable(now.Add(margin)) {
+		s.kept.Remove(key)
+		found = false
+	}
+	return r, found, *s.of(key)
+}
+
+// learn keeps the completed record that has refused a claim, if nothing can have replaced it since.
+func (s *Store) learn(r store.Record, before changes) {
+	if r.Status != store.StatusCompleted {
+		return
+	}
+	r.Result = bytes.Clone(r.Result)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if before.running == 0 && before == *s.of(r.Key) && !s.kept.Contains(r.Key) {
+		s.put(r)
+	}
+}
+
+// put keeps a record if it fits, in place of the one under its key. The mutex is held.
+func (s *Store) put(r store.Record) {
+	n := size(r)
+	if n > s.maxBytes {
+		return
+	}
+	s.kept.Remove(r.Key)
+	for s.bytes+n > s.maxBytes {
+		s.kept.RemoveOldest()
+	}
+	s.kept.Add(r.Key, r)
+	s.bytes += n
+}
+
+// change begins a call that may replace the record, and returns what ends it. Until then nobody knows
+// what is held, so what is kept goes at once.
+func (s *Store) change(key string) (end func()) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.kept.Remove(key)
+	c := s.of(key)
+	c.begun++
+	c.running++
+	return func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		c.running--
+	}
+}
+
+// withResult is the record that is kept, if it holds the result of the same claim as r. With read
+// it gets that result in place of the parts.
+func (s *Store) withResult(r store.Record, read []byte) (held store.Record, found bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	held, found = s.kept.Peek(r.Key)
+	found = found && r.Seal != "" && held.Seal == r.Seal
+	if found && read != nil {
+		held.Result, held.Parts = bytes.Clone(read), ""
+		s.put(held)
+	}
+	return held, found
 }

@@ -1,7 +1,9 @@
 package dynamo
 
 import (
+	"bytes"
 	"context"
+	"errors"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -47,4 +49,148 @@ func (s *Store) Claim(ctx context.Context, r store.Record, now time.Time) (held 
 		return err
 	})
 	return held, claimed, err
+}
+
+// Swap is one UpdateItem, which writes the fields in which next differs from seen, and the steps
+// that next changes, and leaves everything else in the item alone; parts of a large result precede
+// it, so that the update is the point at which a completion or a step becomes visible. A refusal
+// brings the held record with it, and so does an update that gives it another owner; else a GetItem
+// reads it.
+//
+// See https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_UpdateItem.html.
+func (s *Store) Swap(ctx context.Context, seen, next store.Record) (held store.Record, swapped bool, err error) {
+	const op = "swap"
+	if err := s.ready(op); err != nil {
+		return store.Record{}, false, err
+	}
+	u, inParts, err := s.update(ctx, op, seen, next)
+	if err != nil {
+		return store.Record{}, false, err
+	}
+	in := &dynamodb.UpdateItemInput{
+		TableName: u.TableName, Key: u.Key, ConditionExpression: u.ConditionExpression,
+		UpdateExpression:         u.UpdateExpression,
+		ExpressionAttributeNames: u.ExpressionAttributeNames, ExpressionAttributeValues: u.ExpressionAttributeValues,
+		ReturnValuesOnConditionCheckFailure: u.ReturnValuesOnConditionCheckFailure,
+	}
+	if seen.HandsOver(next) {
+		in.ReturnValues = types.ReturnValueAllNew
+	}
+	var a attempts
+	err = afterParts(ctx, inParts, func(ctx context.Context) error {
+		out, err := s.client.UpdateItem(ctx, in, a.observe, readQuickly)
+		held, swapped, err = s.written(ctx, op, seen.Key, &a, err)
+		if swapped && seen.HandsOver(next) {
+			held, err = s.handedOver(ctx, op, next, out.Attributes)
+			swapped = err == nil
+		}
+		return err
+	})
+	return held, swapped, err
+}
+
+// update is the write that replaces seen by next, alone or in a transaction. The parts that next
+// needs are written before; it reports whether there are any.
+func (s *Store) update(ctx context.Context, op string, seen, next store.Record) (u types.Update, parts bool,
+	err error,
+) {
+	e := newExpression()
+	e.sameAs(s.attr, seen)
+	e.neverShorter(s.attr, seen, next)
+	e.setFields(s.attr, &seen, &next)
+	steps, parts, err := s.placeSteps(ctx, op, seen, next)
+	if err != nil {
+		return u, false, err
+	}
+	e.setSteps(s.attr, seen, next, steps)
+	if sameContent(seen, next) {
+		e.setText(s.attr.reason, seen.Reason, next.Reason)
+		e.setText(s.attr.layout, string(seen.Layout), string(next.Layout))
+	} else {
+		c, err := s.place(ctx, op, next, outlive(seen, next))
+		if err != nil {
+			return u, false, err
+		}
+		e.setContent(s.attr, c, seen, next)
+		parts = parts || next.Result != nil && c.parts != ""
+	}
+	return types.Update{
+		TableName:                           aws.String(s.table),
+		Key:                                 s.attr.key(seen.Key),
+		ConditionExpression:                 aws.String(e.condition),
+		UpdateExpression:                    e.update(),
+		ExpressionAttributeNames:            e.names,
+		ExpressionAttributeValues:           e.values,
+		ReturnValuesOnConditionCheckFailure: types.ReturnValuesOnConditionCheckFailureAllOld,
+	}, parts, nil
+}
+
+// handedOver returns a record as it is after a write that gave it another owner. Where the answer
+// does not bring it, it is read.
+func (s *Store) handedOver(ctx context.Context, op string, next store.Record, it item) (store.Record, error) {
+	if len(it) > 0 {
+		return s.decode(next.Key, it)
+	}
+	held, _, err := s.get(ctx, op, next.Key)
+	failed, ok := errors.AsType[*store.Error](err)
+	switch {
+	case ok:
+		failed.NotApplied = false // the write was
+	case err == nil && (held.Owner != next.Owner || held.Status != next.Status):
+		return store.Record{}, s.storeError(op, errNotShown, false)
+	}
+	return held, err
+}
+
+var errNotShown = errors.New("the record was written, and is another one since: what it was then is not known")
+
+// outlive is how long the parts of the result of next stay after its expiry: longer if a step that
+// was seen has the same parts, which count until the completion has landed.
+func outlive(seen, next store.Record) time.Duration {
+	for _, step := range seen.Steps {
+		if step.Seal == next.Seal {
+			return stepPartsOutlive
+		}
+	}
+	return partsOutlive
+}
+
+// sameContent reports whether seen and next hold the same result, in the same place and by the same
+// commit.
+func sameContent(seen, next store.Record) bool {
+	return seen.Parts == next.Parts && seen.Seal == next.Seal &&
+		(seen.Result == nil) == (next.Result == nil) && bytes.Equal(seen.Result, next.Result)
+}
+
+var errEarlierAttempt = errors.New(
+	"the record is gone or another one, but an attempt that was not answered may have deleted it")
+
+// Delete is one DeleteItem. Parts that the record names stay until their time to live.
+//
+// See https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_DeleteItem.html.
+func (s *Store) Delete(ctx context.Context, seen store.Record) (deleted bool, err error) {
+	const op = "delete"
+	if err := s.ready(op); err != nil {
+		return false, err
+	}
+	e := newExpression()
+	e.sameAs(s.attr, seen)
+	var a attempts
+	_, err = s.client.DeleteItem(ctx, &dynamodb.DeleteItemInput{
+		TableName:                 aws.String(s.table),
+		Key:                       s.attr.key(seen.Key),
+		ConditionExpression:       aws.String(e.condition),
+		ExpressionAttributeNames:  e.names,
+		ExpressionAttributeValues: e.values,
+	}, a.observe, readQuickly)
+	if err == nil {
+		return true, nil
+	}
+	if _, refused := refusal(err); refused && a.open.Load() > 0 {
+		// An earlier attempt of this call may have deleted the record that was seen.
+		return false, s.storeError(op, errEarlierAttempt, false)
+	} else if refused {
+		return false, nil
+	}
+	return false, s.storeError(op, a.explained(err), a.notApplied())
 }

@@ -3,6 +3,9 @@ package dynamo
 import (
 	"context"
 	"errors"
+	"os"
+	"strings"
+	"unicode/utf8"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
@@ -134,3 +137,166 @@ func (s *Store) refuser(ctx context.Context, op, key string, a *attempts, old it
 	}
 	return held, err
 }
+
+const (
+	defaultInlineLimit = 4 << 10
+	// maxInlineLimit leaves 16 KB of DynamoDB's 400 KB for the key and the other attributes of an
+	// item.
+	maxInlineLimit = 384 << 10
+	// maxName is the length in bytes of the longest name of a key attribute, to which this store
+	// keeps all names.
+	maxName = 255
+	// maxPartition is the length in bytes of the longest value of a partition key.
+	maxPartition = 2048
+)
+
+// Config adjusts a [Store], and its table. Its zero value is a store of its own, with the defaults.
+type Config struct {
+	_ struct{} // literals name their fields: more may come
+
+	// InlineLimit is the size in bytes up to which a result is kept in the record itself, after
+	// compression; a larger one goes to parts, see the package documentation. Default is 4096, by
+	// which a duplicate costs at most 5 write units. At most 393216 (384 KB) are possible; a
+	// negative limit keeps no result in the record. docs/cost.md says what other limits cost.
+	//
+	// It is also the size up to which all steps of a record together are kept in it, with their
+	// names and seals: a step for whose result there is no room any more goes to parts.
+	//
+	// A result that the record's commit does not cover is always kept in the record: parts cannot
+	// be verified without it. So is one of another layout than [store.LayoutNative].
+	InlineLimit int
+	// NoCompression keeps results as they are, which the console and other programs can read, for
+	// up to seven times the write units. Without it results are compressed (gzip) where that saves
+	// a write unit, which is from about 700 bytes on. Results of another layout than
+	// [store.LayoutNative] are never compressed.
+	//
+	// It is about writing only. Every store reads what any other one wrote.
+	NoCompression bool
+
+	// Attributes are names of attributes, for a table that AWS Powertools or something else uses.
+	// The names of [TableDefinition], [CreateTable] and [Store.Check] follow.
+	Attributes Attributes
+	// SortKey is the name of the table's sort key, if it has one, as AWS Powertools does with
+	// sort_key_attr. Every record then has the same value of the partition key, and the record key
+	// is the sort key.
+	//
+	// All records are then in one partition, which takes 1,000 write units a second: about 500
+	// first executions.
+	SortKey string
+	// Partition is that value of the partition key, and means something with SortKey only. Default
+	// is that of Powertools (static_pk_value), "idempotency#" and the environment variable
+	// AWS_LAMBDA_FUNCTION_NAME.
+	Partition string
+}
+
+// Attributes are the names of those attributes of a record that AWS Powertools has and can rename,
+// too. An empty name is the default of both. Two attributes of one name are a configuration error,
+// and so is a name of more than 255 bytes.
+//
+// Renaming one on a table with records loses what it held: they are then unreadable, or without
+// owner, lease or result.
+type Attributes struct {
+	_ struct{} // literals name their fields: more may come
+
+	// Key is the partition key, by default "id"; Powertools: key_attr.
+	Key string
+	// Status is "status"; Powertools: status_attr.
+	Status string
+	// Expiration is "expiration", the attribute of the table's time to live; Powertools:
+	// expiry_attr.
+	Expiration string
+	// Lease is "in_progress_expiration"; Powertools: in_progress_expiry_attr.
+	Lease string
+	// Data is "data", the result; Powertools: data_attr.
+	Data string
+	// Validation is "validation", the fingerprint; Powertools: validation_key_attr.
+	Validation string
+}
+
+// configOf returns the configuration and the attributes that it makes. What is wrong is noted.
+func configOf(given []Config, p *setup.Problems) (c Config, a *attributes) {
+	c = setup.One(p, given)
+	p.Addf(c.InlineLimit > maxInlineLimit, "InlineLimit: %d is more than %d bytes", c.InlineLimit, maxInlineLimit)
+	switch {
+	case c.InlineLimit == 0:
+		c.InlineLimit = defaultInlineLimit
+	case c.InlineLimit < 0:
+		c.InlineLimit = 0
+	}
+	p.Addf(c.Partition != "" && c.SortKey == "", "Partition: there is no SortKey")
+	return c, c.attributes(p)
+}
+
+// attributesOf returns the attributes that a configuration makes, for a function that needs nothing
+// else of it.
+func attributesOf(given []Config) *attributes {
+	p := setup.Of("dynamo")
+	_, a := configOf(given, p)
+	p.Panic()
+	return a
+}
+
+// attributes returns those of the default, under the names that are given, and finds names that
+// DynamoDB does not take, and those that two attributes have.
+func (c Config) attributes(p *setup.Problems) *attributes {
+	a := defaultAttributes()
+	for _, r := range []struct {
+		at   *attribute
+		name string
+	}{
+		{&a.id, c.Attributes.Key},
+		{&a.status, c.Attributes.Status},
+		{&a.expiration, c.Attributes.Expiration},
+		{&a.lease, c.Attributes.Lease},
+		{&a.data, c.Attributes.Data},
+		{&a.validation, c.Attributes.Validation},
+		{&a.sort, c.SortKey},
+	} {
+		if r.name != "" {
+			r.at.name = r.name
+		}
+	}
+	if a.composite() {
+		a.partition = c.Partition
+		if a.partition == "" {
+			a.partition = "idempotency#" + os.Getenv("AWS_LAMBDA_FUNCTION_NAME")
+		}
+	}
+	p.Addf(len(a.partition) > maxPartition || !utf8.ValidString(a.partition),
+		"Partition: %d bytes are not UTF-8 of at most %d", len(a.partition), maxPartition)
+	taken := make(map[string]string)
+	for _, at := range a.all() {
+		p.Addf(len(at.name) > maxName || !utf8.ValidString(at.name),
+			"the name %q of the attribute %s is not UTF-8 of at most %d bytes", at.name, at.role(), maxName)
+		other, is := taken[at.name]
+		p.Addf(is, "the attributes %s and %s have one name, %q", other, at.role(), at.name)
+		taken[at.name] = at.role()
+		p.Addf(strings.HasPrefix(at.name, stepPrefix),
+			"the name %q of the attribute %s begins with %q, as those of steps do", at.name, at.role(), stepPrefix)
+	}
+	return a
+}
+
+// isTable accepts what DynamoDB does, see
+// https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_PutItem.html#DDB-PutItem-request-TableName.
+// It is no regular expression because compiling that takes longer than all else that a function
+// does to start with this module.
+func isTable(name string) bool {
+	if arn := strings.Split(name, ":"); len(arn) == 6 {
+		table, isTable := strings.CutPrefix(arn[5], "table/")
+		return isTable && arn[0] == "arn" && only(lower, arn[1]) && arn[2] == "dynamodb" && only(lower, arn[3]) &&
+			len(arn[4]) == 12 && only(digits, arn[4]) && isTableName(table)
+	}
+	return isTableName(name)
+}
+
+func isTableName(s string) bool { return len(s) >= 3 && len(s) <= 255 && only(letters, s) }
+
+const (
+	digits  = "0123456789"
+	lower   = "abcdefghijklmnopqrstuvwxyz-" + digits
+	letters = lower + "ABCDEFGHIJKLMNOPQRSTUVWXYZ_."
+)
+
+// only reports whether s is not empty and made of these characters.
+func only(characters, s string) bool { return s != "" && strings.Trim(s, characters) == "" }
