@@ -85,7 +85,8 @@ func New(inner store.Store, maxBytes int) *Store {
 	p.Addf(maxBytes < leastBytes, "%d bytes are less than %d, in which one small record fits", maxBytes, leastBytes)
 	p.Panic()
 	s := &Store{inner: inner, maxBytes: maxBytes, seed: maphash.MakeSeed()}
-	s.kept, _ = simplelru.NewLRU(math.MaxInt, func(_ string, r store.Record) { s.bytes -= size(r) }) // any size is right
+	// it takes any positive size
+	s.kept, _ = simplelru.NewLRU(math.MaxInt, func(_ string, r store.Record) { s.bytes -= size(r) })
 	return s
 }
 
@@ -248,8 +249,8 @@ func (s *Store) put(r store.Record) {
 	s.bytes += n
 }
 
-// change begins a call that may replace the record, and returns what ends it. Until then nobody knows
-// what is held, so what is kept goes at once.
+// change begins a call that may replace the record, and returns what ends it. Until then nobody
+// knows what is held, so what is kept goes at once.
 func (s *Store) change(key string) (end func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

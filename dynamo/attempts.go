@@ -24,10 +24,10 @@ import (
 // nothingWritten says of a call that it was no write, or that the write was not begun.
 const nothingWritten = true
 
-// attempts watches the attempts that a client makes of one call. The client retries inside the call
-// and reports only how the last attempt ended; whether a write can have been applied depends on all
-// of them. If the context ends while the client waits for the next attempt, it does not even report
-// that. The zero value is ready, and watches one call.
+// attempts watches the attempts that a client makes of one call. The client reports only how the
+// last one ended, and not even that if the context ends while it waits for another one. Whether a
+// write can have been applied depends on all of them. The zero value is ready, and watches one
+// call.
 type attempts struct {
 	seen   atomic.Bool           // the client lets us watch
 	open   atomic.Int32          // attempts that were applied, or may have been, or may still be
@@ -35,7 +35,6 @@ type attempts struct {
 	waits  atomic.Bool           // that was the last thing that happened
 }
 
-// observe is passed to the client with the call.
 func (a *attempts) observe(o *dynamodb.Options) {
 	o.APIOptions = append(o.APIOptions, func(stack *middleware.Stack) error {
 		a.seen.Store(true)
@@ -63,8 +62,8 @@ func (a *attempts) attempt(ctx context.Context, in middleware.DeserializeInput, 
 	return out, metadata, err
 }
 
-// explained returns the error of a call that its context ended together with how the attempt before
-// failed, if one did.
+// explained adds to the error of a call that its context ended how the attempt before failed, if
+// one did.
 func (a *attempts) explained(err error) error {
 	failed := a.failed.Load()
 	if failed == nil || !errors.Is(err, context.DeadlineExceeded) && !errors.Is(err, context.Canceled) {
@@ -73,11 +72,10 @@ func (a *attempts) explained(err error) error {
 	return &endedError{ended: err, before: *failed, waiting: a.waits.Load()}
 }
 
-// endedError is how a call ended that its context ended after an attempt that had failed.
+// endedError is the error of a call that its context ended after an attempt had failed.
 type endedError struct {
 	ended, before error
-	// waiting is true if no other attempt was begun.
-	waiting bool
+	waiting       bool // no other attempt was begun
 }
 
 func (e *endedError) Error() string {
@@ -86,11 +84,9 @@ func (e *endedError) Error() string {
 
 func (e *endedError) Unwrap() []error { return []error{e.ended, e.before} }
 
-// notApplied reports whether no attempt was applied or can still be. It is meant for calls that
-// failed or were refused.
-func (a *attempts) notApplied() bool {
-	return a.seen.Load() && a.open.Load() == 0
-}
+// notApplied reports whether no attempt of a call that failed or was refused was applied or can
+// still be.
+func (a *attempts) notApplied() bool { return a.seen.Load() && a.open.Load() == 0 }
 
 // neverSent reports whether no connection could be made, so that no byte of the request left.
 func neverSent(err error) bool {
@@ -98,9 +94,9 @@ func neverSent(err error) bool {
 	return ok && oe.Op == "dial"
 }
 
-// answeredNotApplied reports whether err is an answer of DynamoDB that rules out that the write was
-// applied: a refused condition or one of its documented client errors. After a server error a write
-// may have been applied, and an unknown answer may come from something in between. See
+// answeredNotApplied reports whether err is an answer of DynamoDB by which the write was not
+// applied: a refused condition or one of its documented client errors. After a server error it may
+// have been, and an unknown answer may come from something in between. See
 // https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/Programming.Errors.html.
 func answeredNotApplied(err error) bool {
 	if statusOf(err) >= http.StatusInternalServerError {
@@ -125,13 +121,11 @@ func answeredNotApplied(err error) bool {
 const refusedBegins = `{"__type":"com.amazonaws.dynamodb.v20120810#ConditionalCheckFailedException"`
 
 // replayProtocol is the protocol of a client with a short way for what every duplicate gets: a
-// refused condition with the held record. To learn what kind an error is the SDK parses all of its
-// text twice, the first time slowly: for a record of 4 KB that takes longer than the rest of the
-// call. Here the beginning tells, and the SDK parses it once, as it does every other answer.
-// Whatever begins otherwise goes the usual way.
+// refused condition with the held record. The SDK parses the text of an error twice, the first time
+// slowly, only to learn its kind: for a record of 4 KB that takes longer than the rest of the call.
+// Here the beginning tells, and the SDK parses the text once, as it does every other answer.
 type replayProtocol struct{ smithyhttp.ClientProtocol }
 
-// readQuickly is passed to the client with the call.
 func readQuickly(o *dynamodb.Options) {
 	if o.Protocol != nil {
 		o.Protocol = replayProtocol{o.Protocol}
@@ -164,18 +158,18 @@ func (p replayProtocol) DeserializeResponse(
 	return &refused
 }
 
-// A large result is written and read by several requests. One of them that is not answered must not
-// use up the time of all, and what was written or read before it is not written or read again.
+// A large result is written and read by several requests. One that is not answered must not use up
+// the time of all, and what was written or read before it is not written or read again.
 const (
 	// shortestTry is what a request has in any case, slowest the network in bytes per second for
-	// which the first try is long enough. Each further try has twice the time of the one before, so
-	// a network that is slower still gets its answer.
+	// which the first try is long enough. Each further try has twice the time, so a network that is
+	// slower still gets its answer.
 	shortestTry = time.Second
 	slowest     = 512 << 10
 )
 
-// patiently makes a request of size bytes, again and again, until it is answered, by what does not
-// say to come again, or the time of ctx is over.
+// patiently repeats a request of size bytes until an answer does not say to come again, or the time
+// of ctx is over.
 func patiently(ctx context.Context, size int, request func(context.Context) error) error {
 	var b backoff
 	for try := shortestTry + time.Duration(size)*time.Second/slowest; ; try *= 2 {
@@ -186,9 +180,8 @@ func patiently(ctx context.Context, size int, request func(context.Context) erro
 	}
 }
 
-// afterParts makes the conditional write of a record. Where parts have been written before it, the
-// write alone is repeated, and not the parts: a repetition that is refused by its own first attempt
-// shows that one.
+// afterParts makes the conditional write of a record. Where parts precede it, the write alone is
+// repeated: a repetition that is refused by its own first attempt shows that one.
 func afterParts(ctx context.Context, parts bool, write func(context.Context) error) error {
 	if parts {
 		return patiently(ctx, 0, write)
@@ -207,23 +200,21 @@ func within(ctx context.Context, d time.Duration, request func(context.Context) 
 }
 
 const (
-	firstPause = 25 * time.Millisecond
-	longPause  = time.Second
-	// maxIdleRounds is after how many rounds without progress a batch is given up: about four
-	// seconds.
-	maxIdleRounds = 10
+	firstPause    = 25 * time.Millisecond
+	longPause     = time.Second
+	maxIdleRounds = 10 // without progress, about four seconds, before a batch is given up
 )
 
 var errNoProgress = errors.New("no progress")
 
-// backoff paces the rounds of a batch. The zero value is ready.
+// backoff paces the rounds of a batch.
 type backoff struct {
 	pause time.Duration
 	idle  int
 }
 
-// wait pauses before the next round, longer after each and starting over with every progress. It
-// returns an error if there shall be no other round.
+// wait pauses before the next round, longer after each without progress. It returns an error if
+// there shall be no other round.
 func (b *backoff) wait(ctx context.Context, progress bool) error {
 	if progress {
 		*b = backoff{}

@@ -52,10 +52,9 @@ func (s *Store) Claim(ctx context.Context, r store.Record, now time.Time) (held 
 }
 
 // Swap is one UpdateItem, which writes the fields in which next differs from seen, and the steps
-// that next changes, and leaves everything else in the item alone; parts of a large result precede
-// it, so that the update is the point at which a completion or a step becomes visible. A refusal
-// brings the held record with it, and so does an update that gives it another owner; else a GetItem
-// reads it.
+// that next changes, and leaves everything else alone. Parts of a large result precede it: the
+// update is the point at which a completion or a step becomes visible. A refusal brings the held
+// record with it, and so does an update that gives it another owner; else a GetItem reads it.
 //
 // See https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_UpdateItem.html.
 func (s *Store) Swap(ctx context.Context, seen, next store.Record) (held store.Record, swapped bool, err error) {
@@ -89,18 +88,16 @@ func (s *Store) Swap(ctx context.Context, seen, next store.Record) (held store.R
 	return held, swapped, err
 }
 
-// update is the write that replaces seen by next, alone or in a transaction. The parts that next
-// needs are written before; it reports whether there are any.
-func (s *Store) update(ctx context.Context, op string, seen, next store.Record) (u types.Update, parts bool,
-	err error,
-) {
+// update is the write that replaces seen by next, alone or in a transaction. It writes the parts
+// that next needs, and reports whether there are any.
+func (s *Store) update(ctx context.Context, op string, seen, next store.Record) (types.Update, bool, error) {
 	e := newExpression()
 	e.sameAs(s.attr, seen)
 	e.neverShorter(s.attr, seen, next)
 	e.setFields(s.attr, &seen, &next)
 	steps, parts, err := s.placeSteps(ctx, op, seen, next)
 	if err != nil {
-		return u, false, err
+		return types.Update{}, false, err
 	}
 	e.setSteps(s.attr, seen, next, steps)
 	if sameContent(seen, next) {
@@ -109,7 +106,7 @@ func (s *Store) update(ctx context.Context, op string, seen, next store.Record) 
 	} else {
 		c, err := s.place(ctx, op, next, outlive(seen, next))
 		if err != nil {
-			return u, false, err
+			return types.Update{}, false, err
 		}
 		e.setContent(s.attr, c, seen, next)
 		parts = parts || next.Result != nil && c.parts != ""
@@ -125,8 +122,8 @@ func (s *Store) update(ctx context.Context, op string, seen, next store.Record) 
 	}, parts, nil
 }
 
-// handedOver returns a record as it is after a write that gave it another owner. Where the answer
-// does not bring it, it is read.
+// handedOver returns a record as it is after a write that gave it another owner: as the answer
+// brings it, or as it is read.
 func (s *Store) handedOver(ctx context.Context, op string, next store.Record, it item) (store.Record, error) {
 	if len(it) > 0 {
 		return s.decode(next.Key, it)
@@ -144,8 +141,8 @@ func (s *Store) handedOver(ctx context.Context, op string, next store.Record, it
 
 var errNotShown = errors.New("the record was written, and is another one since: what it was then is not known")
 
-// outlive is how long the parts of the result of next stay after its expiry: longer if a step that
-// was seen has the same parts, which count until the completion has landed.
+// outlive is how long the parts of the result of next stay after its expiry: longer if a step has
+// the same parts, which count until the completion has landed.
 func outlive(seen, next store.Record) time.Duration {
 	for _, step := range seen.Steps {
 		if step.Seal == next.Seal {
@@ -155,8 +152,6 @@ func outlive(seen, next store.Record) time.Duration {
 	return partsOutlive
 }
 
-// sameContent reports whether seen and next hold the same result, in the same place and by the same
-// commit.
 func sameContent(seen, next store.Record) bool {
 	return seen.Parts == next.Parts && seen.Seal == next.Seal &&
 		(seen.Result == nil) == (next.Result == nil) && bytes.Equal(seen.Result, next.Result)

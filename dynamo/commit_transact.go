@@ -115,8 +115,8 @@ func (t *transaction) send(ctx context.Context, client transactor) (held store.R
 	return store.Record{}, false, t.failed(err)
 }
 
-// failed is the error of a transaction that was not cancelled for reasons: it never got that far, or
-// nobody knows.
+// failed is the error of a transaction that was not cancelled for reasons: it never got that far,
+// or nobody knows.
 func (t *transaction) failed(err error) error {
 	kind, cause := understood(t.attempts.explained(err))
 	_, message := answer(err)
@@ -183,9 +183,9 @@ type reason struct {
 	old           item
 }
 
-// cancelled returns the reasons for which DynamoDB cancelled the transaction, one for each write, in
-// their order. Some implementations of DynamoDB's API send fewer, and programs that pass its answers
-// on may send none.
+// cancelled returns the reasons for which DynamoDB cancelled the transaction, one for each write,
+// in their order. Some implementations of DynamoDB's API send fewer, and programs that pass its
+// answers on may send none.
 func (t *transaction) cancelled(err error) (reasons []reason, is bool) {
 	cancelled, is := errors.AsType[*types.TransactionCanceledException](err)
 	if !is {
@@ -212,8 +212,8 @@ func reasonsIn(message string) (reasons []reason) {
 	return reasons
 }
 
-// refused turns reasons into the outcome of the call. The record comes first: who has lost it has no
-// business with the other writes. Their conditions come before what may pass.
+// refused turns reasons into the outcome of the call. The record comes first: who has lost it has
+// no business with the other writes. Their conditions come before what may pass.
 func (t *transaction) refused(ctx context.Context, reasons []reason) (held store.Record, committed bool, err error) {
 	// Else nobody knows which write each is about.
 	placed := len(reasons) == len(t.in.TransactItems) && slices.ContainsFunc(reasons, reason.failed)
@@ -316,8 +316,8 @@ type RefusedItem struct {
 	// Index is which item of the call it is, from 0.
 	Index int
 	Table string
-	// Old is the item as it was then, nil if there was none, or if the write did not ask for it, see
-	// [ReturnOld]. A log that shows the error, also one in JSON, does not show it.
+	// Old is the item as it was then, nil if there was none, or if the write did not ask for it,
+	// see [ReturnOld]. A log that shows the error, also one in JSON, does not show it.
 	Old map[string]types.AttributeValue `json:"-"`
 
 	kind string // of write

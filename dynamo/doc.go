@@ -14,8 +14,8 @@
 // [Config] can rename attributes, and put the record key on a sort key, as AWS Powertools can.
 // Records of Powertools are read whatever language wrote them: data of any type, expirations with a
 // fraction, with or without a lease. The [store.Layout] of a record says how its result is kept for
-// such readers: as text, or as a value of DynamoDB's own types. Then it stays in the record whatever
-// its size, and what does not fit is refused.
+// such readers: as text, or as a value of DynamoDB's own types. Then it stays in the record
+// whatever its size, and what does not fit is refused.
 //
 // # Permissions
 //

@@ -17,8 +17,7 @@ import (
 	"github.com/go-idempotent/idempotent/store"
 )
 
-// refusal reports whether err is a refused condition, and returns the item that refused it if the
-// server sent it.
+// refusal returns the item that refused a condition, nil if the server did not send it.
 func refusal(err error) (old item, refused bool) {
 	if ccf, is := errors.AsType[*types.ConditionalCheckFailedException](err); is {
 		return ccf.Item, true
@@ -38,8 +37,7 @@ func (s *Store) storeError(op string, err error, notApplied bool) error {
 	return failed(op, kind, notApplied, err, cause)
 }
 
-// failed is the error of a call, with what lacked capacity if it was throttled. cause is err as it
-// may be told.
+// failed says what lacked capacity if a call was throttled. cause is err as it may be told.
 func failed(op string, kind store.Failure, notApplied bool, err, cause error) *store.Error {
 	e := &store.Error{Op: op, Kind: kind, NotApplied: notApplied, Err: cause}
 	if kind != store.FailureThrottled {
@@ -57,9 +55,8 @@ func failed(op string, kind store.Failure, notApplied bool, err, cause error) *s
 	return e
 }
 
-// throttlingReasons are those with which DynamoDB says what lacks capacity, and of which resource.
-//
-// See https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_ThrottlingReason.html.
+// throttlingReasons say what lacks capacity, and of which resource. See
+// https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_ThrottlingReason.html.
 func throttlingReasons(err error) []types.ThrottlingReason {
 	if e, is := errors.AsType[*types.ThrottlingException](err); is {
 		return e.ThrottlingReasons
@@ -142,7 +139,6 @@ func kindOf(err error) store.Failure {
 	}
 }
 
-// kindOfAnswer knows what DynamoDB says of a call, or of one write of a transaction.
 func kindOfAnswer(code, message string) (kind store.Failure, known bool) {
 	kind, known = kindOfCode(code)
 	if known && tooLarge(message) {
@@ -179,10 +175,10 @@ func kindOfCode(code string) (kind store.Failure, known bool) {
 	}
 }
 
-// tooLarge finds the rejections of an item beyond 400 KB, which have no code of their own. Which
-// text it is depends on how far beyond, and on the call: an update says the second one up to 1 MB,
-// then the third, from 2 MB the fifth, and from 4 MB the last one. The expressions of this package
-// are short, so that their size is that of the values. None quotes a value.
+// tooLarge finds the rejections of an item beyond 400 KB, which have no code of their own. An
+// update says the second one up to 1 MB, then the third, from 2 MB the fifth, and from 4 MB the
+// last one. The expressions of this package are short: their size is that of the values. None
+// quotes a value.
 func tooLarge(message string) bool {
 	return begins(message,
 		"Item size has exceeded the maximum allowed size",
@@ -206,14 +202,12 @@ func aboutTheKey(message string) bool {
 	)
 }
 
-// begins reports whether a message begins with one of the texts, perhaps behind the words that some
-// messages begin with.
 func begins(message string, texts ...string) bool {
 	message = strings.TrimPrefix(message, "1 validation error detected: ")
 	return slices.ContainsFunc(texts, func(text string) bool { return strings.HasPrefix(message, text) })
 }
 
-// answer returns the code and the message of DynamoDB's answer, which are empty if there was none.
+// answer returns the code and the message of DynamoDB's answer, if there was one.
 func answer(err error) (code, message string) {
 	if ae, ok := errors.AsType[smithy.APIError](err); ok {
 		return ae.ErrorCode(), ae.ErrorMessage()
@@ -229,10 +223,10 @@ func statusOf(err error) int {
 	return 0
 }
 
-// speakable returns what kind of failure err is, and err itself if its text is known to hold nothing
-// of what was written or read. The message of a rejection may quote values, and so may that of an
-// unknown error and an answer that cannot be decoded: of these it keeps the call, the status, the
-// code and the request id.
+// speakable returns what kind of failure err is, and err itself if its text is known to hold
+// nothing of what was written or read. The message of a rejection may quote values, and so may that
+// of an unknown error and an answer that cannot be decoded: of these it keeps the call, the status,
+// the code and the request id.
 func speakable(err error) (store.Failure, error) {
 	kind := kindOf(err)
 	code, message := answer(err)
@@ -256,10 +250,9 @@ func speakable(err error) (store.Failure, error) {
 // multipleOperations is how DynamoDB says that two writes of a transaction are about one item.
 const multipleOperations = "Transaction request cannot include multiple operations on one item"
 
-// harmless reports whether a rejection is one of those that quote nothing but names and types: of
-// attributes, and what an expression says, which refers to values by names of their own. Others
-// quote the values that they are about, such as the bounds of a BETWEEN, a number that is none, and
-// the members of a set that are equal.
+// harmless reports whether a rejection quotes nothing but names and types of attributes, and an
+// expression, which refers to values by names of their own. Others quote values: the bounds of a
+// BETWEEN, a number that is none, the members of a set that are equal.
 func harmless(message string) bool {
 	return aboutTheKey(message) || aboutAnExpression(message) || begins(message,
 		multipleOperations,
@@ -280,7 +273,6 @@ func harmless(message string) bool {
 	)
 }
 
-// aboutAnExpression reports whether a rejection is about the text of an expression.
 func aboutAnExpression(message string) bool {
 	kind, problem, _ := strings.Cut(message, "Expression: ")
 	return begins(kind, "Invalid Condition", "Invalid Update") && begins(problem,

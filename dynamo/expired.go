@@ -15,23 +15,22 @@ import (
 )
 
 // DeleteExpired deletes what expired at before or earlier, for a table that has no time to live,
-// and counts the items that it deleted and all others that it read. It goes through the whole table
-// once, and deletes what certainly is of this library:
+// and counts what it deleted and all else that it read. It goes through the whole table once, and
+// deletes what certainly is of this library:
 //
 //   - a record with an owner, unless it has a lease that lives;
 //   - a part of a result, if its record is gone or does not name it;
 //   - a message of an outbox that was delivered.
 //
-// Everything else stays, and so does a record that AWS Powertools may have written alone. Each
-// deletion is conditional on what was read, so what is written meanwhile, also in another Region,
-// stays, too. Parts stay as long as their record: a second pass, after it, deletes them. An hour
-// before now leaves readers time that found a record before it expired.
+// Everything else stays, also a record that AWS Powertools may have written alone, and what is
+// written meanwhile, also in another Region: each deletion is conditional on what was read. Parts
+// stay as long as their record: a second pass deletes them. An hour before now leaves time to those
+// who found a record before it expired.
 //
 // The table is read with eventually consistent Scans, half a read unit for every 4 KB, the record
-// of each part with a consistent GetItem. The caller needs the IAM actions dynamodb:Scan,
-// dynamodb:GetItem and dynamodb:DeleteItem on the table, and a client that also has what a listing
-// takes. What fails is repeated by the client alone: an error, a [*store.Error], ends the pass, and
-// the counts say what was done before it.
+// of each part with a consistent GetItem. It needs the IAM actions dynamodb:Scan, dynamodb:GetItem
+// and dynamodb:DeleteItem on the table, and a client that can list. Only the client repeats what
+// fails: an error, a [*store.Error], ends the pass, and the counts say what was done before it.
 func (s *Store) DeleteExpired(ctx context.Context, before time.Time) (deleted, kept int, err error) {
 	client, err := s.scanner(opExpired, store.Query{})
 	x := expiring{Store: s, before: before, now: time.Now()}
@@ -61,8 +60,7 @@ func (s *Store) DeleteExpired(ctx context.Context, before time.Time) (deleted, k
 
 const opExpired = "delete expired"
 
-// expiring is a table of which is deleted what expired at before or earlier, and has no lease at
-// now.
+// expiring deletes what expired at before or earlier, and has no lease at now.
 type expiring struct {
 	*Store
 
@@ -75,7 +73,6 @@ const (
 	messageDue  = "outbox_due"
 )
 
-// delete deletes an item that has expired, if it still is as it was read.
 func (x *expiring) delete(ctx context.Context, it item) (deleted bool, err error) {
 	a := x.attr
 	d := decoder{it: it}
@@ -120,7 +117,7 @@ func (x *expiring) isRecord(it item) bool {
 }
 
 // isMessage reports whether an item is a message that was delivered: until then it is due, also
-// after it was given up.
+// when it was given up.
 func (x *expiring) isMessage(it item) bool {
 	d := decoder{it: it}
 	for _, name := range []string{"topic", "body", "owner"} {

@@ -33,15 +33,13 @@ const (
 	opCost = "list cost"
 )
 
-// List implements [store.Lister]. Reads are eventually consistent, which costs half a read unit for
-// every 4 KB.
+// List implements [store.Lister]. Reads are eventually consistent: half a read unit for every 4 KB.
 //
-// With the index, a listing of one operation is a Query for each of [store.AttentionsOf], and
-// one of all operations a Scan of the index. Without it, it is a Scan of the whole table, or, if
-// the record key is on the sort key, a Query of the one partition, where an operation narrows
-// down what is read. It needs the IAM actions dynamodb:Scan and dynamodb:Query on the table or
-// on the index, and a client that has the methods Scan, Query and DescribeTable of
-// [*dynamodb.Client].
+// With the index, a listing of one operation is a Query for each of [store.AttentionsOf], one of
+// all operations a Scan of the index. Without it, it is a Scan of the table, or, if the record key
+// is on the sort key, a Query of the one partition, where an operation narrows down what is read.
+// It needs the IAM actions dynamodb:Scan and dynamodb:Query on the table or the index, and a client
+// that has the methods Scan, Query and DescribeTable of [*dynamodb.Client].
 func (s *Store) List(ctx context.Context, q store.Query) iter.Seq2[store.Record, error] {
 	return func(yield func(store.Record, error) bool) {
 		client, err := s.scanner(opList, q)
@@ -67,7 +65,6 @@ func (s *Store) List(ctx context.Context, q store.Query) iter.Seq2[store.Record,
 	}
 }
 
-// scanner returns the client as one that can list, if the query can be answered at all.
 func (s *Store) scanner(op string, q store.Query) (scanner, error) {
 	client, ok := s.client.(scanner)
 	switch {
@@ -119,14 +116,12 @@ func (s *Store) reads(q store.Query) []dynamodb.QueryInput {
 	return shards
 }
 
-// listing collects the conditions of a read.
 type listing struct {
 	*expression
 
 	keys, filters []string
 }
 
-// ofTable reads the table, or the one partition of all records.
 func (l *listing) ofTable(s *Store, q store.Query) dynamodb.QueryInput {
 	a, at := s.attr, &l.filters
 	if a.composite() {
@@ -152,8 +147,8 @@ func (l *listing) ofTable(s *Store, q store.Query) dynamodb.QueryInput {
 }
 
 // read is a read with these conditions: a Query, or, without a condition on the key, what a Scan
-// shares with it. It returns these attributes of each record, which are all that the conditions name
-// beside a partition key.
+// shares with it. It returns these attributes of each record, which are all that the conditions
+// name beside a partition key.
 func (l *listing) read(s *Store, q store.Query, returns ...attribute) dynamodb.QueryInput {
 	l.use(returns...)
 	refs := make([]string, len(returns))
@@ -174,9 +169,9 @@ func (l *listing) read(s *Store, q store.Query, returns ...attribute) dynamodb.Q
 	return in
 }
 
-// attentions are those of the shards of one operation, and of what is given up. Without the latter,
-// which is how a reconciliation reads, each listing begins with another shard: what a run without
-// time to end leaves out is not always the same.
+// attentions are those of the shards of one operation, and of what is given up. A reconciliation
+// reads without the latter, and begins with another shard each time: a run without time to end does
+// not always leave out the same.
 func attentions(q store.Query) []string {
 	open, givenUp := store.AttentionsOf(q.Operation)
 	if !q.NotGivenUp {
@@ -186,8 +181,7 @@ func attentions(q store.Query) []string {
 	return slices.Concat(open[first:], open[:first])
 }
 
-// decodeListed reads what a listing has of a record. If that cannot be understood, the record has
-// its key.
+// decodeListed reads what a listing has of a record: its key in any case.
 func (s *Store) decodeListed(it item, indexed bool) (store.Record, error) {
 	d := decoder{it: it}
 	key := d.required(s.attr.recordKey())
@@ -255,7 +249,6 @@ func (s *Store) ListCost(ctx context.Context, q store.Query) (store.Cost, error)
 // https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/Scan.html#Scan.Pagination.
 const pageBytes = 1 << 20
 
-// page is one answer to a Query or a Scan.
 type page struct {
 	items []item
 	read  int
@@ -263,9 +256,8 @@ type page struct {
 	last  item
 }
 
-// pages yields the pages of all reads, one after the other, until the last one or an error. It
-// keeps to a rate of read units per second, unless that is 0: what a slow reader leaves unused is
-// not saved up.
+// pages yields the pages of all reads until an error. It keeps to a rate of read units per second,
+// unless that is 0: what a slow reader leaves unused is not saved up.
 func pages(ctx context.Context, client scanner, rate float64, reads ...dynamodb.QueryInput) iter.Seq2[page, error] {
 	return func(yield func(page, error) bool) {
 		var due time.Time
@@ -311,8 +303,8 @@ func readPage(ctx context.Context, client scanner, in dynamodb.QueryInput) (page
 	return pageOf(out.Items, out.ScannedCount, out.ConsumedCapacity, out.LastEvaluatedKey), nil
 }
 
-// pageOf is a page of so many items that were read. Where the server does not say what that
-// consumed, every record counts as one of up to 4 KB.
+// pageOf counts every record as one of up to 4 KB where the server does not say what a page
+// consumed.
 func pageOf(items []item, scanned int32, c *types.ConsumedCapacity, last item) page {
 	p := page{items: items, read: int(scanned), units: halfUnit * float64(scanned), last: last}
 	if c != nil && c.CapacityUnits != nil {

@@ -14,26 +14,20 @@ import (
 // 1952): in data of type B or in parts. An operator reads it with base64 -d and gunzip.
 //
 // Why this one: a write unit costs as much as 20 ms of CPU, so the units that it saves decide, and
-// after them what every function pays when it starts. Level 1, because level 6 takes three times as
-// long for a tenth less. The package of klauspost takes half of the time of compress/gzip in Go
-// 1.26, gives the same bytes whatever release of Go builds it, and adds 0.15 MB to a binary and no
-// time to its start.
+// after them what a start costs. Level 6 takes three times as long as level 1 for a tenth less. The
+// package of klauspost takes half of the time of compress/gzip in Go 1.26, gives the same bytes
+// whatever release of Go builds it, and adds 0.15 MB to a binary and no time to its start.
 const encodingGzip = "gzip"
 
 const (
-	// writeUnit is what a write unit writes.
-	writeUnit = 1 << 10
-	// itemWeight is about what the item of a record weighs beside its result.
-	itemWeight = 350
-	// oneUnit is the size of a result whose item takes no more than one write unit.
-	oneUnit = writeUnit - itemWeight
-	// sampled is how much of a result is tried that is written while it is compressed.
-	sampled = 64 << 10
+	writeUnit  = 1 << 10                // bytes
+	itemWeight = 350                    // about what the item of a record weighs beside its result
+	oneUnit    = writeUnit - itemWeight // the size of a result whose item takes one write unit
+	sampled    = 64 << 10               // of a result that is written while it is compressed
+	gzipFrame  = 10 + 8                 // the shortest header and the trailer of a member
 	// maxExpansion is how many bytes a byte of deflate can stand for, see
 	// https://www.zlib.net/zlib_tech.html.
 	maxExpansion = 1032
-	// gzipFrame is what the shortest header and the trailer of a member take.
-	gzipFrame = 10 + 8
 	// headroom follows a result, so that the announcement of an HTTP response needs no copy of it.
 	headroom = 256
 )
@@ -43,9 +37,8 @@ var (
 	errNoGzip     = errors.New("it is no gzip of a result")
 )
 
-// compressor compresses and expands results. It keeps the tables of idle writers (0.8 MB each) and
-// readers (40 KB), in which the last bytes of a result may stay until they are used again. The zero
-// value is ready, and safe for concurrent use.
+// compressor keeps the tables of idle writers (0.8 MB each) and readers (40 KB), in which the last
+// bytes of a result may stay until they are used again. It is safe for concurrent use.
 type compressor struct{ repetitions, letters, readers sync.Pool }
 
 type writer struct {
@@ -64,9 +57,8 @@ type reader struct {
 // write that is repeated must not alter the parts that its first attempt wrote.
 //
 // The search for repetitions leaves text alone in which it finds none, such as the base64 of a
-// picture. Huffman codes for its letters take a quarter off. So they alone are used where the
-// search saves less than an eighth, of the whole result or of a sample of one that is written
-// meanwhile.
+// picture, while Huffman codes for its letters take a quarter off. So they alone are used where the
+// search saves less than an eighth of the result, or of a sample of one that is written meanwhile.
 func (c *compressor) compress(result []byte, write func(batch [][]byte) error) (pieces [][]byte, err error) {
 	room, sample := maxParts*partSize, result
 	if write == nil {
@@ -91,7 +83,6 @@ func (c *compressor) compress(result []byte, write func(batch [][]byte) error) (
 	return pieces, err
 }
 
-// deflate compresses a result with one of the writers of a pool, which are of this level.
 func deflate(writers *sync.Pool, level int, result []byte, out cutter) ([][]byte, error) {
 	w, ok := writers.Get().(*writer)
 	if !ok {

@@ -28,8 +28,8 @@ type content struct {
 	encoding, parts string
 }
 
-// place decides how the result of a record about to be written is kept, and writes its parts if it
-// has any, which stay for outlive after its expiry.
+// place decides how the result of a record is kept, and writes its parts, if it has any, which stay
+// for outlive after its expiry.
 func (s *Store) place(ctx context.Context, op string, r store.Record, outlive time.Duration) (content, error) {
 	switch {
 	case r.Result == nil:
@@ -45,15 +45,13 @@ func (s *Store) place(ctx context.Context, op string, r store.Record, outlive ti
 	return s.keep(ctx, op, &r, outlive, s.inlineLimit)
 }
 
-// keep keeps the result of r in one piece, if that has no more than most bytes. Else it writes the
-// result to parts, which stay for outlive after the expiry of r. The result is compressed, unless
-// that does not pay or is not wanted.
-//
-// One that is larger than a batch of parts is compressed in any case: each batch is written before
-// the next one is made. All depends on the result alone: who writes it again writes the same parts.
-func (s *Store) keep(ctx context.Context, op string, r *store.Record, outlive time.Duration, most int) (c content,
-	err error,
-) {
+// keep keeps a result in one piece, if that has no more than most bytes, else in parts. It is
+// compressed, unless that does not pay or is not wanted. One that is larger than a batch of parts
+// is compressed in any case: each batch is written before the next one is made. All depends on the
+// result alone: who writes it again writes the same parts.
+func (s *Store) keep(
+	ctx context.Context, op string, r *store.Record, outlive time.Duration, most int,
+) (c content, err error) {
 	w := partWriter{Store: s, op: op, key: r.Key, seal: r.Seal, expiration: r.Expiry.Add(outlive).Unix()}
 	var pieces [][]byte
 	if s.compression {
@@ -80,8 +78,7 @@ func (s *Store) keep(ctx context.Context, op string, r *store.Record, outlive ti
 	return c, err
 }
 
-// laidOut keeps a result in the form that other readers of the table expect: in the record, however
-// large it is.
+// laidOut keeps a result as other readers of the table expect it: in the record, whatever its size.
 func laidOut(op string, r store.Record) (content, error) {
 	var (
 		c   content
@@ -103,8 +100,7 @@ func laidOut(op string, r store.Record) (content, error) {
 	return c, err
 }
 
-// inline keeps a result in the record: as text, which is what AWS Powertools reads, unless that
-// would alter its bytes.
+// inline keeps a result as text, which AWS Powertools reads, unless that would alter its bytes.
 func inline(result string) content {
 	if utf8.ValidString(result) {
 		return content{data: textValue(result)}
@@ -114,10 +110,9 @@ func inline(result string) content {
 
 // content reads what a record says of its result.
 //
-// AWS Powertools completes a record with an unconditional update of its own attributes, so
-// everything else that this module wrote into the item may be left over. It counts only if the
-// commit matches the data; otherwise the record is read as one of Powertools, without commit,
-// reason and the time of its completion.
+// AWS Powertools completes a record with an unconditional update of its own attributes, so what
+// else this module wrote may be left over. It counts only if the commit matches the data; otherwise
+// the record is one of Powertools, without commit, reason and the time of its completion.
 func (d *decoder) content(a *attributes, r *store.Record) {
 	r.Layout = d.layout(a)
 	switch v := d.it[a.data.name].(type) {
@@ -157,7 +152,6 @@ func (d *decoder) layout(a *attributes) store.Layout {
 	return l
 }
 
-// value reads data that is a value of DynamoDB's own types.
 func (d *decoder) value(a *attributes, r *store.Record, v types.AttributeValue) {
 	text, err := textOf(v)
 	if err != nil {
@@ -166,8 +160,7 @@ func (d *decoder) value(a *attributes, r *store.Record, v types.AttributeValue) 
 	r.Layout, r.Result = store.LayoutValue, text
 }
 
-// binary reads data of type B in an encoding. Only this module writes it: without a matching commit
-// it is not understood.
+// binary reads data in an encoding. Only this module writes it, and always with its commit.
 func (d *decoder) binary(a *attributes, r *store.Record, data []byte) {
 	switch d.text(a.encoding) {
 	case encodingIdentity:
@@ -211,7 +204,6 @@ func (d *decoder) parts(a *attributes, r *store.Record) {
 // cannot hold (a number of more than 38 digits, an empty member name, more than 32 levels) it
 // rejects.
 
-// valueOf encodes a JSON text.
 func valueOf(text []byte) (types.AttributeValue, error) {
 	decoder := json.NewDecoder(bytes.NewReader(text))
 	decoder.UseNumber()

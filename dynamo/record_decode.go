@@ -12,9 +12,7 @@ import (
 	"github.com/go-idempotent/idempotent/store"
 )
 
-const (
-	// maxSeconds and maxMillis are the end of the year 9999; what lies beyond was meant in another
-	// unit.
+const ( // the end of the year 9999; what lies beyond was meant in another unit
 	maxSeconds = 253402300799
 	maxMillis  = maxSeconds*1000 + 999
 )
@@ -61,7 +59,6 @@ func unreadable(format string, args ...any) error {
 	return &store.UnreadableError{Reason: fmt.Sprintf(format, args...)}
 }
 
-// typed reads an attribute of one type. It is not there if it is absent.
 func typed[T types.AttributeValue](d *decoder, at attribute) (value T, is bool) {
 	v, there := d.it[at.name]
 	if value, is = v.(T); there && !is {
@@ -78,8 +75,7 @@ func (d *decoder) text(at attribute) string {
 	return ""
 }
 
-// set reads an attribute of type SS in ascending order, nil if it is absent. DynamoDB keeps no
-// order.
+// set reads an attribute of type SS in ascending order, because DynamoDB keeps none.
 func (d *decoder) set(at attribute) []string {
 	if s, is := typed[*types.AttributeValueMemberSS](d, at); is {
 		return slices.Sorted(slices.Values(s.Value))
@@ -87,7 +83,6 @@ func (d *decoder) set(at attribute) []string {
 	return nil
 }
 
-// notEmpty reads an attribute that is absent or has a text.
 func (d *decoder) notEmpty(at attribute) string {
 	s := d.text(at)
 	if _, ok := d.it[at.name]; ok && s == "" {

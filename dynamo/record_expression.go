@@ -33,8 +33,7 @@ func (e *expression) claimable(a *attributes, now time.Time) {
 		"(#status <> :in_progress OR attribute_not_exists(#lease) OR #lease <= :now_ms))"
 }
 
-// sameAs is the condition that the held record is the one that was seen, as [store.Store] defines
-// it.
+// sameAs is the condition that the held record is the one that was seen, see [store.Store].
 func (e *expression) sameAs(a *attributes, seen store.Record) {
 	e.use(a.status)
 	e.values[":seen_status"] = textValue(string(seen.Status))
@@ -58,8 +57,7 @@ func (e *expression) sameAs(a *attributes, seen store.Record) {
 	}
 }
 
-// same adds to the condition that an attribute still is what was seen, by this reference, or that
-// there still is none.
+// same adds to the condition that an attribute still is what was seen, or that there is none.
 func (e *expression) same(at attribute, ref string, seen types.AttributeValue) {
 	e.use(at)
 	if seen == nil {
@@ -70,8 +68,7 @@ func (e *expression) same(at attribute, ref string, seen types.AttributeValue) {
 	e.condition += " AND " + at.ref + " = " + ref
 }
 
-// neverShorter adds to the condition that the lease of an owner does not move back,
-// [store.Record.Shortens].
+// neverShorter adds the condition that a lease does not move back, [store.Record.Shortens].
 func (e *expression) neverShorter(a *attributes, seen, next store.Record) {
 	renews := seen.Owner != "" && seen.Owner == next.Owner && next.Status == store.StatusInProgress
 	if !renews || next.Lease.IsZero() || !seen.Lease.IsZero() && !next.Lease.Before(seen.Lease) {
@@ -113,7 +110,6 @@ func (e *expression) setText(at attribute, seen, next string) {
 	}
 }
 
-// set gives an attribute a value, or removes it if that is nil.
 func (e *expression) set(at attribute, v types.AttributeValue) {
 	e.use(at)
 	if v == nil {
@@ -124,7 +120,6 @@ func (e *expression) set(at attribute, v types.AttributeValue) {
 	e.sets = append(append(listed(e.sets, " SET ", at.ref), " = "...), at.value...)
 }
 
-// count adds one to a number.
 func (e *expression) count(at attribute) {
 	e.use(at)
 	e.values[at.value] = numberValue(1)

@@ -11,16 +11,14 @@ import (
 	"github.com/go-idempotent/idempotent/store"
 )
 
-// stepPrefix begins the names of the attributes of steps, see record_step.go.
-const stepPrefix = "step:"
+const stepPrefix = "step:" // of the names of attributes of steps
 
 type item = map[string]types.AttributeValue
 
-// attribute is one attribute of a record: its name in the table, and by what expressions refer to
-// it and its value. They never hold names themselves, because many are reserved words of DynamoDB.
+// attribute has a name in the table, and what expressions call it and its value: they never hold
+// names themselves, because many are reserved words of DynamoDB.
 type attribute struct{ name, ref, value string }
 
-// role is what the attribute is for, as errors call it.
 func (a attribute) role() string { return a.ref[len("#"):] }
 
 // attributes is the shape of an item. The first six are those of AWS Powertools.
@@ -88,7 +86,6 @@ func defaultAttributes() *attributes {
 	}
 }
 
-// all returns every attribute that a record can have.
 func (a *attributes) all() []attribute {
 	all := []attribute{a.id}
 	for _, f := range a.fields(new(store.Record)) {
@@ -104,7 +101,6 @@ func (a *attributes) all() []attribute {
 // composite reports whether the table has a sort key.
 func (a *attributes) composite() bool { return a.sort.name != "" }
 
-// key returns the primary key of the item of a record or a part.
 func (a *attributes) key(k string) item {
 	if a.composite() {
 		return item{a.id.name: textValue(a.partition), a.sort.name: textValue(k)}
@@ -120,8 +116,7 @@ func (a *attributes) recordKey() attribute {
 	return a.id
 }
 
-// encode returns the item of a record whose result is kept as c says. Attributes that would be
-// empty are left out.
+// encode leaves out the attributes that would be empty.
 func (a *attributes) encode(r *store.Record, c content) item {
 	it := a.key(r.Key)
 	set(it, a.data, c.data)
@@ -146,7 +141,6 @@ func textValue(s string) types.AttributeValue { return &types.AttributeValueMemb
 
 func binaryValue(b []byte) types.AttributeValue { return &types.AttributeValueMemberB{Value: b} }
 
-// textOrNone is a text, or nil where there is none.
 func textOrNone(s string) types.AttributeValue {
 	if s == "" {
 		return nil
@@ -227,7 +221,6 @@ func (s said) same(other said) bool {
 		slices.Equal(s.set, other.set))
 }
 
-// value is that of the attribute, nil if it is left out.
 func (s said) value() types.AttributeValue {
 	switch {
 	case !s.is:

@@ -21,20 +21,16 @@ const (
 	// maxParts bounds what a record can make a reader fetch: 37.5 MB, six times the largest
 	// response of a function.
 	maxParts = 100
-	// maxResult is the size of the largest result that is kept, in whatever form. It leaves a part
-	// for what gzip adds to noise.
+	// maxResult is the largest result, in whatever form. It leaves a part for what gzip adds to
+	// noise.
 	maxResult = (maxParts - 1) * partSize
-	// writeBatch and readBatch are the parts of one call, of 25 and 40 that DynamoDB's limits would
-	// let through. What a call sends or receives is in memory several times: 25 make the peak of a
-	// function that stores 5 MB grow by seven times that, 3 by less than three times, for 4 calls
-	// more.
-	writeBatch = 3
-	readBatch  = 4
-	// gzipParts follows the list of compressed parts in store.Record.Parts, which the core carries
-	// to ReadResult.
-	gzipParts = " " + encodingGzip
-	// partsOutlive is how long parts stay after the expiry of their record.
-	partsOutlive = 24 * time.Hour
+	// writeBatch and readBatch are the parts of one call, of 25 and 40 that DynamoDB would take.
+	// What a call sends or receives is in memory several times: 25 make the peak of a function that
+	// stores 5 MB grow by seven times that, 3 by less than three times, for 4 calls more.
+	writeBatch   = 3
+	readBatch    = 4
+	gzipParts    = " " + encodingGzip // follows the list of compressed parts in store.Record.Parts
+	partsOutlive = 24 * time.Hour     // after the expiry of their record
 )
 
 // partList is what the attribute parts says: how many there are and the bytes of all.
@@ -67,8 +63,8 @@ func partKey(key, seal string, n int) string {
 	return key + "#" + seal + "#" + strconv.Itoa(n)
 }
 
-// partWriter writes the parts of one result to items of their own. Nothing refers to them yet:
-// until the record is written they have no effect, which is why no failure leaves its outcome open.
+// partWriter writes the parts of one result to items of their own. Until the record names them they
+// have no effect, so no failure leaves its outcome open.
 type partWriter struct {
 	*Store
 
@@ -120,8 +116,7 @@ func tooLargeResult(op string, size int) error {
 	}
 }
 
-// inRounds has DynamoDB process parts until none is left. A request returns those for which
-// DynamoDB lacked the capacity.
+// inRounds repeats a request with the parts for which DynamoDB lacked the capacity.
 func inRounds[P any](ctx context.Context, op string, parts []P,
 	request func(ctx context.Context, parts []P) (left []P, err error),
 ) error {
@@ -176,8 +171,7 @@ func (s *Store) ReadResult(ctx context.Context, r store.Record) ([]byte, error) 
 	return result, nil
 }
 
-// readParts reads what the parts hold, batch by batch, so that no more than one of them is in
-// memory beside it.
+// readParts has no more than one batch in memory beside what it returns.
 func (s *Store) readParts(ctx context.Context, op string, r store.Record, l partList) ([]byte, error) {
 	stored := make([]byte, 0, l.size+headroom)
 	for first := 1; first <= l.count; first += readBatch {

@@ -33,13 +33,10 @@ const (
 	placePlain = "plain"
 	placeParts = "parts"
 
-	// longestList is the length of the longest list of parts, "100:39321600 gzip".
-	longestList = 17
-	// maxStepWrites is the largest count of step writes that is understood.
+	longestList   = len("100:39321600 gzip")
 	maxStepWrites = math.MaxInt32
 	// stepPartsOutlive is how long the parts of steps stay after the expiry that their record had
-	// when they were written. A record with steps may become UNKNOWN, for 30 days, and be resumed
-	// after that.
+	// then. It may become UNKNOWN, for 30 days, and be resumed after that.
 	stepPartsOutlive = 60 * 24 * time.Hour
 )
 
@@ -48,20 +45,16 @@ var (
 	unescapeSeal = strings.NewReplacer("%25", "%", "%20", " ")
 )
 
-// stepChange is the attribute of a step that a write changes: it gets the value, or is removed if
-// that is nil.
+// stepChange is the attribute of a step that a write changes.
 type stepChange struct {
-	name  string
-	value types.AttributeValue
-	// starts is set of a start mark, which no other step of that name may precede.
-	starts bool
+	name   string
+	value  types.AttributeValue // nil removes it
+	starts bool                 // a start mark, which no other step of that name may precede
 }
 
 // placeSteps decides how the steps that next changes are kept, in the order of their names, and
 // writes the parts that they need. It reports whether there are any.
-func (s *Store) placeSteps(ctx context.Context, op string, seen, next store.Record) (changes []stepChange,
-	parts bool, err error,
-) {
+func (s *Store) placeSteps(ctx context.Context, op string, seen, next store.Record) ([]stepChange, bool, error) {
 	if len(next.Steps) == 0 {
 		return nil, false, nil
 	}
@@ -70,8 +63,8 @@ func (s *Store) placeSteps(ctx context.Context, op string, seen, next store.Reco
 			return nil, false, tooLargeResult(op, len(step.Result))
 		}
 	}
-	room := s.stepRoom(seen.Steps, next.Steps)
-	changes = make([]stepChange, 0, len(next.Steps))
+	parts, room := false, s.stepRoom(seen.Steps, next.Steps)
+	changes := make([]stepChange, 0, len(next.Steps))
 	for _, name := range slices.Sorted(maps.Keys(next.Steps)) {
 		step := next.Steps[name]
 		change := stepChange{name: name, starts: step.Kind == store.StepStarted}
@@ -90,11 +83,11 @@ func (s *Store) placeSteps(ctx context.Context, op string, seen, next store.Reco
 	return changes, parts, nil
 }
 
-// placeStep returns the text of a step that has this much room in the record, in bytes. A result
-// that has not is written to parts, unless its seal does not cover it: nobody could verify them.
-func (s *Store) placeStep(ctx context.Context, op string, r store.Record, step store.Step, room int) (text string,
-	parts bool, err error,
-) {
+// placeStep returns the text of a step. A result that has no room in the record, in bytes, is
+// written to parts, unless its seal does not cover it: nobody could verify them.
+func (s *Store) placeStep(
+	ctx context.Context, op string, r store.Record, step store.Step, room int,
+) (text string, parts bool, err error) {
 	text = stepText(step)
 	if len(text) <= room || step.Parts != "" || len(step.Result) == 0 || !step.Sealed() {
 		return text, false, nil
@@ -110,9 +103,8 @@ func (s *Store) placeStep(ctx context.Context, op string, r store.Record, step s
 	return stepText(step), true, nil
 }
 
-// stepRoom returns how many bytes of a record are left for the steps that a write changes: the
-// inline limit without the others. Who has seen them as their owner need not know which of them are
-// in parts: those that alone have no room.
+// stepRoom returns how many bytes of a record are left for the steps that a write changes. Who has
+// seen the others as their owner need not know which are in parts: those that alone have no room.
 func (s *Store) stepRoom(seen, changes map[string]store.Step) int {
 	room := s.inlineLimit
 	for name, step := range seen {
@@ -128,7 +120,6 @@ func (s *Store) stepRoom(seen, changes map[string]store.Step) int {
 	return room
 }
 
-// stepText returns the text of a step, with its result, or where the parts of that are.
 func stepText(step store.Step) string {
 	seal := escapeSeal.Replace(step.Seal)
 	switch {
@@ -141,7 +132,6 @@ func stepText(step store.Step) string {
 	}
 }
 
-// encodeSteps adds the steps of a record that is claimed to its item.
 func (a *attributes) encodeSteps(it item, r store.Record, changes []stepChange) {
 	for _, c := range changes {
 		if c.value != nil {
@@ -204,7 +194,6 @@ func (d *decoder) steps(a *attributes, r *store.Record) {
 	}
 }
 
-// step reads the value of the attribute of a step.
 func (d *decoder) step(at attribute, v types.AttributeValue) (step store.Step) {
 	var text []byte
 	switch v := v.(type) {
@@ -234,7 +223,6 @@ func (d *decoder) step(at attribute, v types.AttributeValue) (step store.Step) {
 	return step
 }
 
-// stepContent reads where the result of a step is, and what is there.
 func (d *decoder) stepContent(at attribute, step *store.Step, text []byte) {
 	place, content, _ := bytes.Cut(text, []byte(" "))
 	switch string(place) {

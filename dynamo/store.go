@@ -42,9 +42,7 @@ type Store struct {
 	table       string
 	attr        *attributes
 	inlineLimit int
-	// plainLimit is the size in bytes up to which a result stays in the record as it is, without
-	// another look.
-	plainLimit  int
+	plainLimit  int // up to this size in bytes a result stays in the record as it is
 	compression bool
 	gzip        compressor
 }
@@ -75,7 +73,6 @@ func New(client Client, table string, config ...Config) *Store {
 
 var errUnmade = errors.New("dynamo.New has not made this Store: its zero value is not usable")
 
-// ready is the error of a call of a Store that New has not made.
 func (s *Store) ready(op string) error {
 	if s == nil || s.client == nil {
 		return rejected(op, errUnmade)
@@ -108,12 +105,8 @@ func (s *Store) get(ctx context.Context, op, key string) (r store.Record, found 
 	return r, err == nil, err
 }
 
-// written turns the outcome of a conditional write into that of Claim and Swap. The record that
-// refused it comes with the refusal, or is read: some implementations of DynamoDB's API do not send
-// it.
-func (s *Store) written(ctx context.Context, op, key string, a *attempts, err error) (held store.Record,
-	applied bool, _ error,
-) {
+// written turns the outcome of a conditional write into that of Claim and Swap.
+func (s *Store) written(ctx context.Context, op, key string, a *attempts, err error) (store.Record, bool, error) {
 	if err == nil {
 		return store.Record{}, true, nil
 	}
@@ -121,11 +114,12 @@ func (s *Store) written(ctx context.Context, op, key string, a *attempts, err er
 	if !refused {
 		return store.Record{}, false, s.storeError(op, a.explained(err), a.notApplied())
 	}
-	held, err = s.refuser(ctx, op, key, a, old)
+	held, err := s.refuser(ctx, op, key, a, old)
 	return held, false, err
 }
 
-// refuser returns the record that refused a write: as the server sent it, else as it is read.
+// refuser returns the record that refused a write. Some implementations of DynamoDB's API do not
+// send it: then it is read.
 func (s *Store) refuser(ctx context.Context, op, key string, a *attempts, old item) (store.Record, error) {
 	if len(old) > 0 {
 		return s.decode(key, old)
@@ -140,14 +134,9 @@ func (s *Store) refuser(ctx context.Context, op, key string, a *attempts, old it
 
 const (
 	defaultInlineLimit = 4 << 10
-	// maxInlineLimit leaves 16 KB of DynamoDB's 400 KB for the key and the other attributes of an
-	// item.
-	maxInlineLimit = 384 << 10
-	// maxName is the length in bytes of the longest name of a key attribute, to which this store
-	// keeps all names.
-	maxName = 255
-	// maxPartition is the length in bytes of the longest value of a partition key.
-	maxPartition = 2048
+	maxInlineLimit     = 384 << 10 // leaves 16 KB of DynamoDB's 400 KB for the rest of an item
+	maxName            = 255       // bytes, of a key attribute; here of all
+	maxPartition       = 2048      // bytes, of the value of a partition key
 )
 
 // Config adjusts a [Store], and its table. Its zero value is a store of its own, with the defaults.
@@ -157,7 +146,7 @@ type Config struct {
 	// InlineLimit is the size in bytes up to which a result is kept in the record itself, after
 	// compression; a larger one goes to parts, see the package documentation. Default is 4096, by
 	// which a duplicate costs at most 5 write units. At most 393216 (384 KB) are possible; a
-	// negative limit keeps no result in the record. docs/cost.md says what other limits cost.
+	// negative limit keeps no result in the record.
 	//
 	// It is also the size up to which all steps of a record together are kept in it, with their
 	// names and seals: a step for whose result there is no room any more goes to parts.
@@ -165,27 +154,21 @@ type Config struct {
 	// A result that the record's commit does not cover is always kept in the record: parts cannot
 	// be verified without it. So is one of another layout than [store.LayoutNative].
 	InlineLimit int
-	// NoCompression keeps results as they are, which the console and other programs can read, for
-	// up to seven times the write units. Without it results are compressed (gzip) where that saves
-	// a write unit, which is from about 700 bytes on. Results of another layout than
-	// [store.LayoutNative] are never compressed.
-	//
-	// It is about writing only. Every store reads what any other one wrote.
+	// NoCompression writes results as they are, which the console and other programs can read, for
+	// up to seven times the write units. Without it those of [store.LayoutNative] are compressed
+	// (gzip) where that saves a write unit, from about 700 bytes on. Every store reads what any
+	// other one wrote.
 	NoCompression bool
 
 	// Attributes are names of attributes, for a table that AWS Powertools or something else uses.
 	// The names of [TableDefinition], [CreateTable] and [Store.Check] follow.
 	Attributes Attributes
-	// SortKey is the name of the table's sort key, if it has one, as AWS Powertools does with
-	// sort_key_attr. Every record then has the same value of the partition key, and the record key
-	// is the sort key.
-	//
-	// All records are then in one partition, which takes 1,000 write units a second: about 500
-	// first executions.
+	// SortKey is the name of the table's sort key, if it has one; Powertools: sort_key_attr. The
+	// record key is then the sort key, and all records are in one partition, which takes 1,000
+	// write units a second: about 500 first executions.
 	SortKey string
-	// Partition is that value of the partition key, and means something with SortKey only. Default
-	// is that of Powertools (static_pk_value), "idempotency#" and the environment variable
-	// AWS_LAMBDA_FUNCTION_NAME.
+	// Partition is the value of the partition key beside a SortKey. Default is that of Powertools
+	// (static_pk_value), "idempotency#" and the environment variable AWS_LAMBDA_FUNCTION_NAME.
 	Partition string
 }
 
@@ -198,19 +181,12 @@ type Config struct {
 type Attributes struct {
 	_ struct{} // literals name their fields: more may come
 
-	// Key is the partition key, by default "id"; Powertools: key_attr.
-	Key string
-	// Status is "status"; Powertools: status_attr.
-	Status string
-	// Expiration is "expiration", the attribute of the table's time to live; Powertools:
-	// expiry_attr.
-	Expiration string
-	// Lease is "in_progress_expiration"; Powertools: in_progress_expiry_attr.
-	Lease string
-	// Data is "data", the result; Powertools: data_attr.
-	Data string
-	// Validation is "validation", the fingerprint; Powertools: validation_key_attr.
-	Validation string
+	Key        string // the partition key, "id"; Powertools: key_attr
+	Status     string // "status"; Powertools: status_attr
+	Expiration string // "expiration", for the table's time to live; Powertools: expiry_attr
+	Lease      string // "in_progress_expiration"; Powertools: in_progress_expiry_attr
+	Data       string // "data", the result; Powertools: data_attr
+	Validation string // "validation", the fingerprint; Powertools: validation_key_attr
 }
 
 // configOf returns the configuration and the attributes that it makes. What is wrong is noted.
@@ -227,8 +203,6 @@ func configOf(given []Config, p *setup.Problems) (c Config, a *attributes) {
 	return c, c.attributes(p)
 }
 
-// attributesOf returns the attributes that a configuration makes, for a function that needs nothing
-// else of it.
 func attributesOf(given []Config) *attributes {
 	p := setup.Of("dynamo")
 	_, a := configOf(given, p)
@@ -236,8 +210,7 @@ func attributesOf(given []Config) *attributes {
 	return a
 }
 
-// attributes returns those of the default, under the names that are given, and finds names that
-// DynamoDB does not take, and those that two attributes have.
+// attributes finds names that DynamoDB does not take, and those that two attributes have.
 func (c Config) attributes(p *setup.Problems) *attributes {
 	a := defaultAttributes()
 	for _, r := range []struct {
@@ -279,8 +252,7 @@ func (c Config) attributes(p *setup.Problems) *attributes {
 
 // isTable accepts what DynamoDB does, see
 // https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_PutItem.html#DDB-PutItem-request-TableName.
-// It is no regular expression because compiling that takes longer than all else that a function
-// does to start with this module.
+// Compiling a regular expression takes longer than all else that this module does at a start.
 func isTable(name string) bool {
 	if arn := strings.Split(name, ":"); len(arn) == 6 {
 		table, isTable := strings.CutPrefix(arn[5], "table/")

@@ -25,12 +25,12 @@ type TableCreator interface {
 }
 
 // AttentionIndex is the name of the index that finds the records which somebody has to settle, see
-// [Store.List]. It is a global secondary index on the attributes attention (S) and attention_at
-// (N), or what they are renamed to, that includes status, reason and attempt: nothing that a step
-// or a renewal writes. It is sparse. Records of a handler that simply executes again after a crash
-// have the two attributes only where somebody has to settle them; those of a handler that refuses
-// crashed executions, or has a resolver, from their claim on. Each entry costs about a write unit
-// to enter and one to leave. A store needs no index to protect requests.
+// [Store.List]. It is a global secondary index on the attributes attention (S) and attention_at (N)
+// that includes status, reason and attempt: nothing that a step or a renewal writes. It is sparse.
+// Records of a handler that executes again after a crash have the two attributes only where
+// somebody has to settle them; those of a handler that refuses crashed executions, or has a
+// resolver, from their claim on. Each entry costs about a write unit to enter and one to leave. A
+// store needs no index to protect requests.
 const AttentionIndex = "attention-index"
 
 // TableDefinition returns the table that a store of this configuration needs, billed on demand,
@@ -59,10 +59,9 @@ func TimeToLiveDefinition(name string, config ...Config) *dynamodb.UpdateTimeToL
 // except that time to live is enabled if it has none. What is then wrong with the table is reported
 // as by [Store.Check]. Several processes may create one table at the same time.
 //
-// The configuration is that of the store, which may change the names of attributes and the key; the
-// rest of it means nothing here.
-//
-// It is meant for tests, local use and tools; deployments define the table in their template.
+// The configuration is that of the store: names of attributes and the key count here. CreateTable
+// needs the IAM actions of Check, dynamodb:CreateTable and dynamodb:UpdateTimeToLive. It is meant
+// for tests, local use and tools; deployments define the table in their template.
 func CreateTable(ctx context.Context, client TableCreator, name string, config ...Config) error {
 	a := attributesOf(config)
 	err := table.Create(ctx, client, a.definition(name), TimeToLiveDefinition(name, config...))
@@ -75,11 +74,8 @@ func CreateTable(ctx context.Context, client TableCreator, name string, config .
 }
 
 // Actions returns the IAM actions that a function needs on the table of its records, in order, and
-// no others. Allow them for keys of its operation only: the condition key dynamodb:LeadingKeys is
-// like "<operation>#*".
-//
-// BatchGetItem and BatchWriteItem serve results larger than the inline limit. A handler that
-// commits needs the actions of what it writes, too, each on its own table, see [Commit].
+// no others; a [Commit] needs those of what it writes, too. Allow them for keys of its operation
+// only: the condition key dynamodb:LeadingKeys is like "<operation>#*".
 func Actions() []string {
 	return []string{
 		"dynamodb:BatchGetItem",
@@ -105,15 +101,12 @@ type Describer interface {
 // and dynamodb:DescribeTimeToLive.
 //
 // The tables, by name or ARN, are those into which handlers [Commit]: each has to be there, ready,
-// in the account and Region of the table of the store. They and the table of the store have to have
-// transactions, which a table with multi-Region strong consistency has not. Of these it needs
-// dynamodb:DescribeTable alone.
-//
-// Such a table cannot have time to live either, so as the table of the store it is right without:
-// [Store.Advise] says what has to be done.
+// in the account and Region of the table of the store. All of them have to have transactions, which
+// a table with multi-Region strong consistency has not. It needs dynamodb:DescribeTable on them.
 //
 // What is wrong with a table is a [*store.ConfigError] with all problems. A table without the
-// [AttentionIndex] is right: of that [Store.Advise] tells. A table that cannot be looked at is a
+// [AttentionIndex] is right, and so is one with multi-Region strong consistency without time to
+// live, which it cannot have: of both [Store.Advise] tells. A table that cannot be looked at is a
 // [*store.Error] with Op "check": Kind is FailureMissingTable if there is none, FailureAccessDenied
 // if one of the two actions is not allowed, in which case nothing is said about the request path.
 func (s *Store) Check(ctx context.Context, tables ...string) error {
@@ -133,7 +126,6 @@ func (s *Store) Check(ctx context.Context, tables ...string) error {
 	return c.result()
 }
 
-// describer returns the client as one that can look at tables.
 func (s *Store) describer() (Describer, error) {
 	if s.ready("check") != nil {
 		return nil, &store.ConfigError{Problems: []string{errUnmade.Error()}}
@@ -156,7 +148,6 @@ type checker struct {
 	errs     []error
 }
 
-// result is what was found.
 func (c *checker) result() error {
 	if len(c.problems) == 0 {
 		return errors.Join(c.errs...)
@@ -168,7 +159,6 @@ func (c *checker) found(name string, problems ...string) {
 	c.problems = append(c.problems, table.Of("table", name, problems)...)
 }
 
-// checkRecords looks at the table of records.
 func (c *checker) checkRecords(ctx context.Context, name string, a *attributes) {
 	t := c.describe(ctx, name, false)
 	if t == nil {
@@ -226,10 +216,9 @@ func (c *checker) describe(ctx context.Context, name string, committed bool) *ty
 }
 
 // Advise says, in sentences, what the table lacks that no request needs: the [AttentionIndex],
-// without which operators have to read the whole table to find what they have to settle, and time
-// to live where it has multi-Region strong consistency, without which [Store.DeleteExpired] has to
-// delete what has expired. What is wrong is the business of [Store.Check]. It needs the IAM action
-// dynamodb:DescribeTable; errors are those of Check.
+// without which operators have to read the whole table, and time to live where it has multi-Region
+// strong consistency, without which [Store.DeleteExpired] has to delete what has expired. It needs
+// the IAM action dynamodb:DescribeTable; errors are those of [Store.Check].
 func (s *Store) Advise(ctx context.Context) ([]string, error) {
 	d, err := s.describer()
 	if err != nil {

@@ -20,13 +20,12 @@ import (
 // copied. It is safe for concurrent use: every call is atomic.
 //
 // A record of any status, also one that is in progress or UNKNOWN, is kept at least until its
-// Expiry. After that, a claim that adds a record may drop it, going by the instant which that claim
-// hands in: a Store has no clock and no goroutine. So a process that keeps claiming new keys holds
-// about twice the records that have not expired at most, and one that claims nothing keeps what it
-// has.
+// Expiry. After that instant a claim that adds a record may drop it: a Store has no clock and no
+// goroutine. So a process that keeps claiming new keys holds at most about twice the records that
+// have not expired, and one that claims nothing keeps what it has.
 //
 // Results are kept with their record, whatever their size: Parts stays empty. Bytes are copied on
-// their way in and out, so nobody can change what is stored.
+// their way in and out.
 //
 // The only errors are those of a context that has ended: a [*store.Error] of kind
 // [store.FailureTimeout], with NotApplied set, that wraps the context's error.
@@ -36,7 +35,10 @@ type Store struct {
 	sweepAt int // so many records that the next one to be added has those dropped that have expired
 }
 
-var _ store.Store = (*Store)(nil)
+var (
+	_ store.Store  = (*Store)(nil)
+	_ store.Lister = (*Store)(nil)
+)
 
 // New returns an empty store.
 func New() *Store { return new(Store) }
@@ -144,8 +146,6 @@ func ended(ctx context.Context, op string) error {
 	}
 	return &store.Error{Op: op, Kind: store.FailureTimeout, NotApplied: true, Err: err}
 }
-
-var _ store.Lister = (*Store)(nil)
 
 // List implements [store.Lister]. Reading costs nothing here: the rate is ignored, and a page is
 // what it is told to be, or all.

@@ -62,7 +62,6 @@ func schemaOf(attributes []string) (key []types.KeySchemaElement) {
 	return key
 }
 
-// TimeToLive returns the setting that enables the time to live of a table.
 func TimeToLive(name, attribute string) *dynamodb.UpdateTimeToLiveInput {
 	return &dynamodb.UpdateTimeToLiveInput{
 		TableName: aws.String(name),
@@ -206,7 +205,6 @@ func Index(t *types.TableDescription, name string) *types.GlobalSecondaryIndexDe
 	return nil
 }
 
-// Ready reports whether an index can be read.
 func Ready(index *types.GlobalSecondaryIndexDescription) bool {
 	return index.IndexStatus == types.IndexStatusActive || index.IndexStatus == types.IndexStatusUpdating
 }
