@@ -1,7 +1,7 @@
 package dynamo
 
 import (
-	"bytes"
+	"bufio"
 	"context"
 	"errors"
 	"io"
@@ -139,15 +139,15 @@ func (p replayProtocol) DeserializeResponse(
 	if resp.StatusCode != http.StatusBadRequest || resp.Header.Get("X-Amzn-Errortype") != "" {
 		return p.ClientProtocol.DeserializeResponse(ctx, schema, registry, resp, out)
 	}
-	begin := make([]byte, len(refusedBegins))
-	n, _ := io.ReadFull(resp.Body, begin) // an error is met again by whoever reads on
+	body := bufio.NewReaderSize(resp.Body, len(refusedBegins))
+	begin, _ := body.Peek(len(refusedBegins)) // an error is met again by whoever reads on
 	answer := *resp.Response
 	answer.Body = struct {
 		io.Reader
 		io.Closer
-	}{io.MultiReader(bytes.NewReader(begin[:n]), resp.Body), resp.Body}
+	}{body, resp.Body}
 	whole := &smithyhttp.Response{Response: &answer}
-	if string(begin[:n]) != refusedBegins {
+	if string(begin) != refusedBegins {
 		return p.ClientProtocol.DeserializeResponse(ctx, schema, registry, whole, out)
 	}
 	answer.StatusCode = http.StatusOK // which is how the protocol is told to read it into what it is given

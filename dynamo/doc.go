@@ -28,15 +28,10 @@
 //
 // A [Commit] needs no action of its own, but those of its items, each on its own table:
 // dynamodb:UpdateItem for the record, and for what the handler writes dynamodb:PutItem, UpdateItem,
-// DeleteItem, or ConditionCheckItem. The condition key dynamodb:EnclosingOperation, with the value
-// TransactWriteItems, allows them in transactions only, so that no other code of the function
-// writes the rows without the answer. See
+// DeleteItem, or ConditionCheckItem. docs/deploy.md says what operators, [Store.List] and
+// [Store.Check] need, and how the condition key dynamodb:EnclosingOperation allows an action in
+// transactions only. See
 // https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/transaction-apis-iam.html.
-//
-// To look at records takes dynamodb:GetItem, BatchGetItem, Query and Scan, the last two also on the
-// index (the ARN of the table and /index/attention-index), and dynamodb:DescribeTable; to settle
-// them also dynamodb:UpdateItem, DeleteItem and, for large results, BatchWriteItem. [Store.Check],
-// [CreateTable] and [Store.DeleteExpired] say themselves what they need.
 //
 // # Calls
 //
@@ -62,16 +57,14 @@
 // parts are written before its end is. What is read back is verified by the commit of the record,
 // over the result as it was before.
 //
-// The steps of an execution are attributes of its record, as they are, until the update that
-// completes it removes them. To record one costs a write unit for every KB that the record then
-// has. A takeover brings the steps with it: neither it nor the execution that follows reads
-// anything but parts. AWS Powertools in other languages does not look at steps; when it takes a
-// record over, they are gone.
+// The steps of an execution are attributes of its record until the update that completes it removes
+// them. To record one costs a write unit for every KB that the record then has. A takeover brings
+// the steps with it: neither it nor the execution that follows reads anything but parts. When AWS
+// Powertools in another language takes a record over, its steps are gone.
 //
-// A commit adds one item to the handler's own writes: the update of the record. DynamoDB bills
-// every item of a transaction twice. The store sends a transaction once, and repeats it only behind
-// parts. The client repeats what got lost or was throttled, with the same token, but no transaction
-// that was cancelled, for whatever reason.
+// The store sends the transaction of a commit once, and repeats it only behind parts. The client
+// repeats what got lost or was throttled, with the same token, but no transaction that was
+// cancelled, for whatever reason.
 //
 // Parts are written before the update that names them. They expire a day after the record, and
 // those of steps 60 days after it, because a record with steps may become UNKNOWN and be resumed
@@ -100,11 +93,10 @@
 //
 // # Global tables
 //
-// Conditions are decided by the Region that is asked. In a global table with eventual consistency
-// two Regions can both accept a claim of one key within the replication delay: send all requests of
-// a key to one Region. Parts may also reach another Region after the record that names them; until
+// The Region that is asked decides a condition. In a global table with eventual consistency two
+// Regions can both accept a claim of one key within the replication delay: send all requests of a
+// key to one Region. Parts may also reach another Region after the record that names them; until
 // then the record is reported as unreadable. A table with multi-Region strong consistency has
-// neither problem, but no time to live and no transactions: [Store.DeleteExpired] deletes what has
-// expired, and there is no [Commit]. See
-// https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/GlobalTables.html.
+// neither problem, but no time to live, see [Store.DeleteExpired], and no transactions, and so no
+// [Commit]. See https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/GlobalTables.html.
 package dynamo

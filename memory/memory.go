@@ -157,31 +157,22 @@ func (s *Store) List(ctx context.Context, q store.Query) iter.Seq2[store.Record,
 		}
 		keys := s.named(q)
 		for page := range slices.Chunk(keys, cmp.Or(max(q.PageSize, 0), max(len(keys), 1))) {
-			if !s.list(ctx, q, page, yield) {
+			if err := ended(ctx, "list"); err != nil {
+				yield(store.Record{}, err)
 				return
+			}
+			if q.Page != nil {
+				q.Page(store.Page{Records: len(page)})
+			}
+			for _, key := range page { // what was written meanwhile comes as it was, or as it is
+				r, found := s.read(key)
+				r.Result, r.Parts, r.Seal, r.Derived, r.Steps = nil, "", "", nil, nil
+				if found && q.Names(r) && !yield(r, nil) {
+					return
+				}
 			}
 		}
 	}
-}
-
-// list yields the records of a page that are still there and still named, and reports whether the
-// listing goes on. A record that is written while its page is read comes as it was, or as it is.
-func (s *Store) list(ctx context.Context, q store.Query, keys []string, yield func(store.Record, error) bool) bool {
-	if err := ended(ctx, "list"); err != nil {
-		yield(store.Record{}, err)
-		return false
-	}
-	if q.Page != nil {
-		q.Page(store.Page{Records: len(keys)})
-	}
-	for _, key := range keys {
-		r, found := s.read(key)
-		r.Result, r.Parts, r.Seal, r.Derived, r.Steps = nil, "", "", nil, nil
-		if found && q.Names(r) && !yield(r, nil) {
-			return false
-		}
-	}
-	return true
 }
 
 // ListCost implements [store.Lister]. It is exact as long as nothing is written.
