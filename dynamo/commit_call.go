@@ -15,15 +15,12 @@ import (
 	"github.com/go-idempotent/idempotent/internal/execution"
 )
 
-// transactor is what [Commit] needs of a client beyond [Client].
 type transactor interface {
 	TransactWriteItems(ctx context.Context, in *dynamodb.TransactWriteItemsInput,
 		optFns ...func(*dynamodb.Options)) (*dynamodb.TransactWriteItemsOutput, error)
 }
 
-// maxItems is how many items a commit takes: one less than DynamoDB's 100, because the record of
-// the execution is one of them.
-const maxItems = 99
+const maxItems = 99 // of DynamoDB's 100: the record is one of them
 
 // Commit stores the answer of the handler and writes the items, in one DynamoDB transaction: both
 // happen, or neither does. The handler then returns what Commit returned.
@@ -45,19 +42,19 @@ const maxItems = 99
 //
 //   - a [*ConditionError], if conditions of the items do not hold. The claim stands: the handler
 //     may answer, with a 409 for example, try another way, or commit again.
-//   - an [*idempotent.Error] with [idempotent.ErrCommitRefused], if the call was wrong and nothing
-//     was sent: an item that cannot be made, more than 99, an answer of another type, or one that
-//     is not to be stored, a second commit, a context that belongs to no delivery, a handler that
-//     has returned, a step. The claim stands.
-//   - an [*idempotent.Error] with [idempotent.ErrLeaseLost], if the claim is lost.
-//   - an [*idempotent.Error] with [idempotent.ErrCommitFailed], if DynamoDB did not take it in
-//     time, or refused it as invalid. Return it: the execution has failed, and stores no answer any
-//     more. The next delivery executes, or, with WithEffects(Unrepeatable), the record becomes
-//     UNKNOWN. If the reply was lost and the record cannot be read either, nobody knows whether the
+//   - an *idempotent.Error with idempotent.ErrCommitRefused, if the call was wrong and nothing was
+//     sent: an item that cannot be made, more than 99, an answer of another type, or one that is
+//     not to be stored, a second commit, a context that belongs to no delivery, a handler that has
+//     returned, a step. The claim stands.
+//   - an *idempotent.Error with idempotent.ErrLeaseLost, if the claim is lost.
+//   - an *idempotent.Error with idempotent.ErrCommitFailed, if DynamoDB did not take it in time, or
+//     refused it as invalid. Return it: the execution has failed, and stores no answer any more.
+//     The next delivery executes, or, with WithEffects(Unrepeatable), the record becomes UNKNOWN.
+//     If the reply was lost and the record cannot be read either, nobody knows whether the
 //     transaction was applied: the record then tells the next delivery.
 //
 // After a commit the answer is final. If the handler returns another one, an error, or panics, the
-// committed answer is sent, and the observer gets [idempotent.ErrOtherAnswer].
+// committed answer is sent, and the observer gets idempotent.ErrOtherAnswer.
 //
 // In an execution that is not protected (the protection is turned off, or the request carries no
 // key) the items are written in a plain transaction, and no answer is stored.
@@ -66,12 +63,6 @@ const maxItems = 99
 // account and one Region, and at most 99 items and 4 MB. A table with multi-Region strong
 // consistency has none. DynamoDB bills two write units for every KB of each item. See
 // https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_TransactWriteItems.html.
-//
-// [idempotent.ErrCommitRefused]: https://pkg.go.dev/github.com/go-idempotent/idempotent#ErrCommitRefused
-// [idempotent.ErrCommitFailed]: https://pkg.go.dev/github.com/go-idempotent/idempotent#ErrCommitFailed
-// [idempotent.ErrLeaseLost]: https://pkg.go.dev/github.com/go-idempotent/idempotent#ErrLeaseLost
-// [idempotent.ErrOtherAnswer]: https://pkg.go.dev/github.com/go-idempotent/idempotent#ErrOtherAnswer
-// [*idempotent.Error]: https://pkg.go.dev/github.com/go-idempotent/idempotent#Error
 func Commit[Out any](ctx context.Context, out Out, items ...Item) (Out, error) {
 	var none Out
 	commits := execution.CommitsOf(ctx)
@@ -93,8 +84,7 @@ func Commit[Out any](ctx context.Context, out Out, items ...Item) (Out, error) {
 type Item struct {
 	types.TransactWriteItem
 
-	// Err is why the item could not be made. [Commit] returns it before it sends anything.
-	Err error
+	Err error // why the item could not be made: [Commit] returns it before it sends anything
 }
 
 // Put writes a whole item: row is a struct, a map, or what else attributevalue.MarshalMap takes, as
@@ -137,7 +127,6 @@ func ReturnOld() func(*types.Put) {
 	}
 }
 
-// itemOf returns the attributes of a row.
 func itemOf(row any) (item, error) {
 	switch row := row.(type) {
 	case item:
@@ -212,7 +201,7 @@ func newWrites(items []Item) (writes, error) {
 	return w, problems
 }
 
-// described says what a write is, without anything that it writes, and names its table.
+// described says what a write is, and names its table, without anything that it writes.
 func described(w types.TransactWriteItem) (kind, table string) {
 	switch {
 	case w.Put != nil:

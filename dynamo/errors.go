@@ -85,7 +85,6 @@ func throttled(reason string) store.Throttle {
 	return ""
 }
 
-// rejected is the error of a call that was not begun.
 func rejected(op string, err error) error {
 	return &store.Error{Op: op, Kind: store.FailureRejected, NotApplied: nothingWritten, Err: err}
 }

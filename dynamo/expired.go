@@ -67,8 +67,7 @@ type expiring struct {
 	before, now time.Time
 }
 
-// What a message of an outbox has, see package outbox.
-const (
+const ( // of messages, see package outbox
 	messageDone = "done_at"
 	messageDue  = "outbox_due"
 )

@@ -17,8 +17,8 @@ import (
 	"github.com/go-idempotent/idempotent/store"
 )
 
-// encodingIdentity names the encoding of data of type B that holds the bytes of the result as they
-// are. An encoding that a later version adds is unreadable for this one.
+// encodingIdentity names the encoding of data of type B that is the result itself. An encoding that
+// a later version adds is unreadable for this one.
 const encodingIdentity = "identity"
 
 // content is how a result is kept: as data, with an encoding if that is of type B, or in parts,
@@ -182,15 +182,13 @@ func (d *decoder) binary(a *attributes, r *store.Record, data []byte) {
 
 // parts reads where the parts are. Whether they match the commit is seen when they are read.
 func (d *decoder) parts(a *attributes, r *store.Record) {
-	parts := d.text(a.parts)
-	if parts == "" {
+	if r.Parts = d.text(a.parts); r.Parts == "" {
 		return
 	}
-	if _, ok := parsePartList(parts); !ok {
+	if _, ok := parsePartList(r.Parts); !ok {
 		d.fail(a.parts, "of type S is malformed")
 	}
-	r.Parts = parts
-	switch encoding := d.text(a.encoding); encoding {
+	switch d.text(a.encoding) {
 	case "":
 	case encodingGzip:
 		r.Parts += gzipParts
@@ -199,11 +197,9 @@ func (d *decoder) parts(a *attributes, r *store.Record) {
 	}
 }
 
-// A result of idempotent.LayoutValue is kept as AWS Powertools for TypeScript does: an object as M,
-// an array as L, a string as S, a number as N, true and false as BOOL, null as NULL. What DynamoDB
-// cannot hold (a number of more than 38 digits, an empty member name, more than 32 levels) it
-// rejects.
-
+// valueOf keeps a result of idempotent.LayoutValue as AWS Powertools for TypeScript does. DynamoDB
+// rejects what it cannot hold: a number of more than 38 digits, an empty member name, more than 32
+// levels.
 func valueOf(text []byte) (types.AttributeValue, error) {
 	decoder := json.NewDecoder(bytes.NewReader(text))
 	decoder.UseNumber()

@@ -155,13 +155,12 @@ func (s *Store) ReadResult(ctx context.Context, r store.Record) ([]byte, error) 
 	if !ok {
 		return nil, unreadable("attribute %q of type S is malformed", s.attr.parts.name)
 	}
-	stored, err := s.readParts(ctx, op, r, l)
+	result, err := s.readParts(ctx, op, r, l)
 	if err != nil {
 		return nil, err
 	}
-	result := stored
 	if encoding == encodingGzip {
-		if result, err = s.gzip.expand(stored); err != nil {
+		if result, err = s.gzip.expand(result); err != nil {
 			return nil, unreadable("the %d parts are no gzip of a result", l.count)
 		}
 	}

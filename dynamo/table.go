@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -149,10 +150,10 @@ type checker struct {
 }
 
 func (c *checker) result() error {
-	if len(c.problems) == 0 {
-		return errors.Join(c.errs...)
+	if len(c.problems) > 0 {
+		c.errs = slices.Insert(c.errs, 0, error(&store.ConfigError{Problems: c.problems}))
 	}
-	return errors.Join(append([]error{&store.ConfigError{Problems: c.problems}}, c.errs...)...)
+	return errors.Join(c.errs...)
 }
 
 func (c *checker) found(name string, problems ...string) {
@@ -180,7 +181,6 @@ func (c *checker) checkRecords(ctx context.Context, name string, a *attributes) 
 	c.found(name, table.CompareTimeToLive(ttl.TimeToLiveDescription, a.expiration.name)...)
 }
 
-// checkCommitted looks at a table into which handlers commit.
 func (c *checker) checkCommitted(ctx context.Context, name string) {
 	if !isTable(name) {
 		c.found(name, "that is not the name or ARN of a DynamoDB table")
@@ -198,8 +198,8 @@ func (c *checker) checkCommitted(ctx context.Context, name string) {
 	}
 }
 
-// describe looks at a table and its status. It returns nil if it cannot, or if there is none: among
-// the tables that are committed into that is a problem like any other.
+// describe returns nil if it cannot look at a table. That there is none is a problem like any other
+// among the tables that are committed into.
 func (c *checker) describe(ctx context.Context, name string, committed bool) *types.TableDescription {
 	out, err := c.DescribeTable(ctx, &dynamodb.DescribeTableInput{TableName: aws.String(name)})
 	_, missing := errors.AsType[*types.ResourceNotFoundException](err)

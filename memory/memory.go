@@ -127,7 +127,6 @@ func (s *Store) Len() int {
 	return len(s.records)
 }
 
-// copied returns r with bytes of its own.
 func copied(r store.Record) store.Record {
 	r.Result, r.Derived, r.Steps = bytes.Clone(r.Result), slices.Clone(r.Derived), maps.Clone(r.Steps)
 	r.StepNames = slices.Clone(r.StepNames)
@@ -138,7 +137,7 @@ func copied(r store.Record) store.Record {
 	return r
 }
 
-// ended reports a context that was over before the call began. Nothing waits later than that.
+// ended reports a context that was over before the call began: nothing waits later.
 func ended(ctx context.Context, op string) error {
 	err := ctx.Err()
 	if err == nil {
