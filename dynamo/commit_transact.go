@@ -4,11 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
@@ -135,23 +133,17 @@ func (t *transaction) failed(err error) error {
 	return failed(t.op, kind, t.attempts.notApplied(), err, cause)
 }
 
-// writeIn is how DynamoDB names a write that it rejects, counted from 1, and how the SDK does, from
-// 0. It is compiled where it is needed, and not at the start of each process.
-var writeIn = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`transactItems\.(\d+)\.member|TransactItems\[(\d+)\]`)
-})
-
-// writeNamedIn returns which write an error is about, if it names one.
+// writeNamedIn returns which write an error is about, if it names one, as DynamoDB does or the SDK.
 func writeNamedIn(err error) (write int, named bool) {
-	found := writeIn().FindStringSubmatch(err.Error())
-	if found == nil {
-		return 0, false
+	if _, rest, is := strings.Cut(err.Error(), "transactItems."); is {
+		number, _, _ := strings.Cut(rest, ".member")
+		write, err = strconv.Atoi(number)
+		return write - 1, err == nil && write > 0 // it counts from 1
 	}
-	write, err = strconv.Atoi(found[1] + found[2])
-	if found[1] != "" {
-		write--
-	}
-	return write, err == nil && write >= 0
+	_, rest, _ := strings.Cut(err.Error(), "TransactItems[")
+	number, _, _ := strings.Cut(rest, "]")
+	write, err = strconv.Atoi(number)
+	return write, err == nil
 }
 
 // tables names the tables of the transaction, each once, that of the record first.
