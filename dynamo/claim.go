@@ -53,8 +53,8 @@ func (s *Store) Claim(ctx context.Context, r store.Record, now time.Time) (held 
 
 // Swap is one UpdateItem, which writes the fields in which next differs from seen, and the steps
 // that next changes, and leaves everything else alone. Parts of a large result precede it: the
-// update is the point at which a completion or a step becomes visible. A refusal brings the held
-// record with it, and so does an update that gives it another owner; else a GetItem reads it.
+// update is the point at which a completion or a step becomes visible. An update that gives the
+// record another owner brings it with it. So does a refusal; else a GetItem reads it.
 //
 // See https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_UpdateItem.html.
 func (s *Store) Swap(ctx context.Context, seen, next store.Record) (held store.Record, swapped bool, err error) {
@@ -80,7 +80,7 @@ func (s *Store) Swap(ctx context.Context, seen, next store.Record) (held store.R
 		out, err := s.client.UpdateItem(ctx, in, a.observe, readQuickly)
 		held, swapped, err = s.written(ctx, op, seen.Key, &a, err)
 		if swapped && seen.HandsOver(next) {
-			held, err = s.handedOver(ctx, op, next, out.Attributes)
+			held, err = s.decode(next.Key, out.Attributes)
 			swapped = err == nil
 		}
 		return err
@@ -121,25 +121,6 @@ func (s *Store) update(ctx context.Context, op string, seen, next store.Record) 
 		ReturnValuesOnConditionCheckFailure: types.ReturnValuesOnConditionCheckFailureAllOld,
 	}, parts, nil
 }
-
-// handedOver returns a record as it is after a write that gave it another owner: as the answer
-// brings it, or as it is read.
-func (s *Store) handedOver(ctx context.Context, op string, next store.Record, it item) (store.Record, error) {
-	if len(it) > 0 {
-		return s.decode(next.Key, it)
-	}
-	held, _, err := s.get(ctx, op, next.Key)
-	failed, ok := errors.AsType[*store.Error](err)
-	switch {
-	case ok:
-		failed.NotApplied = false // the write was
-	case err == nil && (held.Owner != next.Owner || held.Status != next.Status):
-		return store.Record{}, s.storeError(op, errNotShown, false)
-	}
-	return held, err
-}
-
-var errNotShown = errors.New("the record was written, and is another one since: what it was then is not known")
 
 // outlive is how long the parts of the result of next stay after its expiry: longer if a step has
 // the same parts, which count until the completion has landed.

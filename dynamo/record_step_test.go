@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"maps"
 	"math"
-	"net/http"
-	"strings"
 	"testing"
 	"time"
 
@@ -238,35 +236,6 @@ func TestPartsOfAStepOutliveACompletionThatFails(t *testing.T) {
 	require.False(t, swapped)
 	part := getItem(t, client, table, held.Key+"#"+store.Seal("owner-1", result)+"#1")
 	require.Equal(t, N(fmt.Sprint(held.Expiry.Add(60*24*time.Hour).Unix())), part["expiration"])
-}
-
-// TestATakeoverWithoutTheRecordReadsIt: some implementations of DynamoDB's API, and clients that
-// something wraps, do not pass it on.
-func TestATakeoverWithoutTheRecordReadsIt(t *testing.T) {
-	t.Parallel()
-	taken := record("k")
-	taken.Owner, taken.Attempt = "owner-2", 2
-	held := `{"Item":{"id":{"S":"k"},"status":{"S":"INPROGRESS"},"owner":{"S":"owner-2"},"expiration":{"N":"1800086400"},` +
-		`"step:a":{"S":"started owner-1.x"},"steps":{"N":"1"}}}`
-	s, tr := scripted(done, ok(held))
-	got, swapped, err := s.Swap(t.Context(), record("k"), taken)
-	require.NoError(t, err)
-	require.True(t, swapped)
-	require.Equal(t, []string{"UpdateItem", "GetItem"}, tr.calls())
-	require.Equal(t, "owner-2", got.Owner)
-	require.Equal(t, steps{"a": {Kind: store.StepStarted, Seal: "owner-1.x"}}, got.Steps)
-
-	for name, answer := range map[string]reply{
-		"gone":             done,
-		"of another owner": {status: http.StatusOK, body: strings.Replace(held, "owner-2", "owner-3", 1)},
-		"completed since":  {status: http.StatusOK, body: strings.Replace(held, "INPROGRESS", "COMPLETED", 1)},
-		"lost":             lost,
-	} {
-		s, _ := scripted(done, answer)
-		_, swapped, err := s.Swap(t.Context(), record("k"), taken)
-		require.False(t, swapped, name)
-		requireStoreError(t, err, "swap", store.FailureUnavailable, false)
-	}
 }
 
 // TestATakeoverOfADamagedStepIsUnreadable: it was added since the record was seen.
