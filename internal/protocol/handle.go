@@ -34,8 +34,8 @@ func (d *Delivery) open(ctx context.Context, w Work) (hctx context.Context, unde
 		}
 		d.commits.close()
 		d.steps.close()
-		d.Report.Steps, d.Report.Commits = d.steps.ended.reports, d.commits.reports
-		c.note(d.steps.ended.storeErr)
+		d.Report.Steps, d.Report.Commits = d.steps.known.reports, d.commits.reports
+		c.note(d.steps.known.storeErr)
 	}
 }
 
@@ -104,7 +104,7 @@ func (d *Delivery) executed(ctx context.Context, e ending) Result {
 	}
 	e = d.withSteps(kept, failed)
 	if e.fate == fateComplete { // a resolver asks for no steps
-		d.Report.OrphanSteps = d.steps.ended.orphans
+		d.Report.OrphanSteps = d.steps.known.orphans
 	}
 	r := d.settle(ctx, e)
 	if dropped && r.Outcome == report.Executed && !r.Committed {
@@ -225,7 +225,7 @@ func (d *Delivery) panicked(returned bool) ending {
 // outage causes both: whether the record is still ours, the store says. And where a crash is
 // refused, an execution whose steps tell all that it did is released all the same.
 func (d *Delivery) withSteps(e ending, err error) ending {
-	s := &d.steps.ended
+	s := &d.steps.known
 	leaseLost := errors.Is(err, execution.ErrLeaseLost)
 	failed := leaseLost && e.fate == fateUnknown && e.reason == store.ReasonError
 	crashed := e.fate == fateUnknown && (e.reason == store.ReasonInterrupted || e.reason == store.ReasonPanic)

@@ -84,11 +84,11 @@ func (d *Delivery) hasLanded(held store.Record) bool {
 // its lease was lost is answered as who finds it when it completes.
 func (d *Delivery) leave(ctx context.Context, e ending) Result {
 	own := Result{Outcome: report.Executed}
-	taken := d.steps.ended.taken
+	taken := d.steps.known.taken
 	if taken != nil && d.hasLanded(*taken) {
 		return d.landed(ctx, ending{})
 	}
-	if (d.steps.ended.lost || d.commits.unread) && !e.leaseLost {
+	if (d.steps.known.lost || d.commits.unread) && !e.leaseLost {
 		d.Report.Settlement = report.NotSettled
 		return own
 	}
@@ -140,8 +140,8 @@ func (d *Delivery) becomeUnknown(ctx context.Context, end time.Time, reason stri
 // record back which a late copy of the commit needs.
 func (d *Delivery) release(ctx context.Context, end time.Time) Result {
 	var next store.Record // nothing
-	if len(d.steps.ended.held) > 0 || d.commits.doubt {
-		left := d.steps.ended.left(d.handed.Sorted())
+	if len(d.steps.known.held) > 0 || d.commits.doubt {
+		left := d.steps.known.left(d.handed.Sorted())
 		left.Failure = errortype.Of(d.cause)
 		next = d.claim.as.Released(d.claim.mine, left, d.Now())
 	}
@@ -160,7 +160,7 @@ func (d *Delivery) conclude(ctx context.Context, end time.Time, next store.Recor
 	if next.Key == "" {
 		ours, err = d.removed(ctx, end)
 	} else {
-		held, ours, err = d.claim.conclude(ctx, end, next, d.steps.ended.held, d.hasLanded)
+		held, ours, err = d.claim.conclude(ctx, end, next, d.steps.known.held, d.hasLanded)
 	}
 	r := Result{Outcome: report.Executed}
 	switch {

@@ -3,7 +3,6 @@ package protocol
 import (
 	"context"
 	"errors"
-	"slices"
 	"sync"
 	"time"
 
@@ -31,16 +30,15 @@ func (all *steps) step(ctx context.Context, name string, e execution.Effect) *ex
 	if unfit := all.claim.StepTypes.unfit(e); unfit != "" {
 		return stepRefused(unfit)
 	}
-	held, refused := all.begin(name)
-	if refused != nil {
-		return refused
-	}
 	under.Step = name
 	s := step{
-		all: all, claim: all.claim, name: name, effect: e, held: held, under: under,
+		all: all, claim: all.claim, name: name, effect: e, under: under,
 		report: report.Step{Name: name, Start: time.Now(), End: report.StepFailed},
 	}
-	defer func() { all.end(s.report, s.unmarked) }() // also where the function panics
+	if refused := all.begin(&s); refused != nil {
+		return refused
+	}
+	defer all.end(&s) // also where the function panics
 	fault := s.do(ctx)
 	s.tell(fault)
 	return fault
@@ -52,16 +50,18 @@ type step struct {
 	claim  *claim
 	name   string
 	effect execution.Effect
-	// held is what the record keeps of it when it begins; without a kind for nothing.
-	held   store.Step
 	under  execution.Claim
 	report report.Step
+	// held is what the record keeps of it when it begins, without a kind for nothing, and wasIdle
+	// says that this is a start mark which stands for nothing.
+	held    store.Step
+	wasIdle bool
 	// unseen says that an earlier execution may have begun it, although the record does not have
-	// it.
-	unseen bool
+	// it, and promised that the claim says that it is marked.
+	unseen, promised bool
 	// unmarked is true while its function has begun without a start mark, and nothing says what has
-	// become of it.
-	unmarked bool
+	// become of it; encoding while what the function returned is encoded, which may panic.
+	unmarked, encoding bool
 }
 
 // stepEnds are the words for faults.
@@ -83,24 +83,23 @@ func (s *step) tell(fault *execution.Fault) {
 }
 
 func (s *step) do(ctx context.Context) *execution.Fault {
-	s.all.note(func(k *stepsKnown) { s.unseen = k.unseen.May(s.name) })
 	switch s.held.Kind {
 	case store.StepValue, store.StepFailure:
 		return s.resume(ctx)
 	case store.StepStarted:
-		if s.isIdle() {
+		if s.wasIdle {
 			return s.run(ctx, false) // its start mark stands already
 		}
-		return s.settleOpen(ctx)
+		return s.settleOpen(ctx, false)
 	case "":
 		marked := s.effect.AtMostOnce() || s.claim.RefuseCrashed
 		if !s.claim.RefuseCrashed {
 			s.claim.Marks.learn(s.name, marked)
 		}
 		if marked && s.unseen {
-			return s.open(ctx)
+			return s.settleOpen(ctx, true)
 		}
-		return s.run(ctx, marked || s.promised())
+		return s.run(ctx, marked || s.promised)
 	default:
 		return unreadableStep("its recorded result is of a kind that this version does not know", nil)
 	}
@@ -142,8 +141,14 @@ func (s *step) accept(text []byte, kind store.StepKind) *execution.Fault {
 	return nil
 }
 
-// settleOpen asks the resolver about an effect that an earlier execution may have begun.
-func (s *step) settleOpen(ctx context.Context) *execution.Fault {
+// settleOpen asks the resolver about an effect that an earlier execution may have begun. It first
+// writes the start mark that is missing, if mark is true, for whoever settles the record.
+func (s *step) settleOpen(ctx context.Context, mark bool) *execution.Fault {
+	if mark {
+		if fault := s.mark(ctx); fault != nil {
+			return fault
+		}
+	}
 	if fault := s.live(ctx); fault != nil {
 		return fault
 	}
@@ -167,24 +172,6 @@ func (s *step) settleOpen(ctx context.Context) *execution.Fault {
 	}
 }
 
-// promised reports whether the claim says that the step is marked.
-func (s *step) promised() bool {
-	_, is := slices.BinarySearch(s.all.known.promised, s.name) // it does not change
-	return is
-}
-
-// open writes the start mark that an earlier execution did not write, for whoever settles it, and
-// asks.
-func (s *step) open(ctx context.Context) *execution.Fault {
-	if fault := s.live(ctx); fault != nil {
-		return fault
-	}
-	if fault := s.mark(ctx); fault != nil {
-		return fault
-	}
-	return s.settleOpen(ctx)
-}
-
 // unknown keeps the record from being released: nobody knows what became of the effect.
 func (s *step) unknown(err error) *execution.Fault {
 	s.all.note(func(k *stepsKnown) { k.uncertain = true })
@@ -198,17 +185,14 @@ func (s *step) live(ctx context.Context) *execution.Fault {
 
 // run runs the function, after a start mark if that is asked for, and records what came of it.
 func (s *step) run(ctx context.Context, mark bool) *execution.Fault {
-	if fault := s.live(ctx); fault != nil {
-		return fault
-	}
 	if mark {
 		if fault := s.mark(ctx); fault != nil {
 			return fault
 		}
-		if fault := s.live(ctx); fault != nil { // the mark may have taken long
-			s.idle()
-			return fault
-		}
+	}
+	if fault := s.live(ctx); fault != nil { // the mark may have taken long
+		s.idle()
+		return fault
 	}
 	err := s.call(ctx)
 	s.report.Err = err
@@ -252,14 +236,11 @@ func (s *step) idle() {
 	})
 }
 
-// isIdle reports whether the start mark that the record has of this step stands for nothing.
-func (s *step) isIdle() (idle bool) {
-	s.all.note(func(k *stepsKnown) { idle = k.idle[s.name] })
-	return idle
-}
-
 // mark writes the start mark. Without it the function does not run.
 func (s *step) mark(ctx context.Context) *execution.Fault {
+	if fault := s.live(ctx); fault != nil {
+		return fault
+	}
 	switch err := s.write(ctx, nil, store.StepStarted); {
 	case err == nil:
 		return nil
@@ -274,25 +255,13 @@ func (s *step) mark(ctx context.Context) *execution.Fault {
 
 // recordRan records what the function returned.
 func (s *step) recordRan(ctx context.Context, kind store.StepKind) *execution.Fault {
-	text, err := s.encode()
+	s.encoding = true
+	text, err := s.effect.Text()
+	s.encoding = false
 	if err != nil {
 		return s.lost(true, "its result has no JSON form", err)
 	}
 	return s.record(ctx, text, kind)
-}
-
-// encode returns what is to be recorded. A result that panics when it is encoded is lost: the
-// effect has happened.
-func (s *step) encode() ([]byte, error) {
-	encoded := false
-	defer func() {
-		if !encoded {
-			_ = s.lost(true, "", nil) // the panic goes on, and tells more
-		}
-	}()
-	text, err := s.effect.Text()
-	encoded = true
-	return text, err
 }
 
 // record records a text, and makes it the outcome of the effect.

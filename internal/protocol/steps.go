@@ -30,13 +30,13 @@ type steps struct {
 	// asked are the names that the handler has used, at most maxSteps, and running those of them
 	// whose steps run.
 	asked, running []string
-	known          stepsKnown
-	// ended is what was known when the handler had returned.
-	ended stepsKnown
+	// added is how many of those that were asked for the record did not have.
+	added int
+	// known does not change any more once the handler has returned: the settlement reads it.
+	known stepsKnown
 }
 
-// stepsKnown is what is known of the steps of an execution: while it runs, or, once it has ended,
-// for the settlement.
+// stepsKnown is what is known of the steps of an execution.
 type stepsKnown struct {
 	// held are the steps of the record as far as the execution knows them, also those whose writes
 	// were not answered. The map is replaced and never changed: whoever has it may read it without
@@ -68,46 +68,47 @@ type stepsKnown struct {
 // takenBy takes note of the record that refused a write, which has no key if there is none.
 func (k *stepsKnown) takenBy(held store.Record) { k.leaseLost, k.taken = true, &held }
 
-// begin lets the handler use a name, or says why not.
-func (s *steps) begin(name string) (held store.Step, refused *execution.Fault) {
+// begin lets a step begin, and tells it what is known of it; or it says why not.
+func (s *steps) begin(one *step) (refused *execution.Fault) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	_, has := s.known.held[name]
+	k, name := &s.known, one.name
+	held, has := k.held[name]
 	switch {
 	case s.over:
-		return held, stepRefused("the handler has returned")
+		return stepRefused("the handler has returned")
 	case slices.Contains(s.asked, name):
-		return held, stepRefused("its name was used before in this execution; each step has a name of its own")
-	case !has && s.count() >= maxSteps:
-		return held, stepRefused("the execution has 100 steps already, which is the most")
+		return stepRefused("its name was used before in this execution; each step has a name of its own")
+	case !has && len(k.found)+s.added >= maxSteps:
+		return stepRefused("the execution has 100 steps already, which is the most")
 	case s.closed:
-		return held, stepRefused("the execution commits its answer, or has tried to: steps come before")
+		return stepRefused("the execution commits its answer, or has tried to: steps come before")
 	}
 	s.asked, s.running = append(s.asked, name), append(s.running, name)
-	return s.known.held[name], nil
-}
-
-// count is how many names there are, of the record and of this execution.
-func (s *steps) count() int {
-	n := len(s.known.held)
-	for _, name := range s.asked {
-		if _, held := s.known.held[name]; !held {
-			n++
-		}
+	if !has {
+		s.added++
 	}
-	return n
+	one.held, one.wasIdle, one.unseen = held, k.idle[name], k.unseen.May(name)
+	_, one.promised = slices.BinarySearch(k.promised, name)
+	return nil
 }
 
-// end takes note of a step that has come to its end, whichever. Unmarked says that its function
-// began without a start mark, and that nothing tells what has become of it.
-func (s *steps) end(r report.Step, unmarked bool) {
+// end takes note of a step that has come to its end, whichever.
+func (s *steps) end(one *step) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.known.reports = append(s.known.reports, r)
-	if unmarked {
-		s.known.unseen = s.known.unseen.With(r.Name, true)
+	if s.over {
+		return
 	}
-	s.running = slices.DeleteFunc(s.running, func(name string) bool { return name == r.Name })
+	k := &s.known
+	k.reports = append(k.reports, one.report)
+	if one.unmarked {
+		k.unseen = k.unseen.With(one.name, true)
+	}
+	if one.encoding { // it has panicked: the effect has happened, and its result is lost
+		k.lost, k.never = true, true
+	}
+	s.running = slices.DeleteFunc(s.running, func(name string) bool { return name == one.name })
 	if s.left != nil {
 		close(s.left)
 		s.left = nil
@@ -177,10 +178,11 @@ func (s *steps) write(name string, step store.Step) (others map[string]store.Ste
 		others = maps.Clone(others)
 		delete(others, name)
 	}
-	held := make(map[string]store.Step, len(others)+1)
-	maps.Copy(held, others)
-	held[name] = step
-	k.held = held
+	if !s.over {
+		k.held = make(map[string]store.Step, len(others)+1)
+		maps.Copy(k.held, others)
+		k.held[name] = step
+	}
 	return others
 }
 
@@ -209,13 +211,13 @@ const reasonContextEnded = "its context has ended"
 // live says why nothing may begin now that needs the claim: nothing protects that any more, or the
 // context has ended, which is a fault of the kind that is given.
 func (s *steps) live(ctx context.Context, refused error) *execution.Fault {
-	over := s.claim.leaseOver()
+	lost := s.claim.leaseOver()
 	s.note(func(k *stepsKnown) {
-		over = over || k.leaseLost
-		k.leaseLost = over
+		lost = lost || k.leaseLost
+		k.leaseLost = lost
 	})
 	switch cause := context.Cause(ctx); {
-	case over, s.claim.gone.Load(), errors.Is(cause, execution.ErrLeaseLost):
+	case lost, s.claim.gone.Load(), errors.Is(cause, execution.ErrLeaseLost):
 		return &execution.Fault{Kind: execution.ErrLeaseLost, Err: execution.ErrLeaseLost}
 	case cause != nil:
 		return &execution.Fault{Kind: refused, Reason: reasonContextEnded, Err: cause}
@@ -224,11 +226,13 @@ func (s *steps) live(ctx context.Context, refused error) *execution.Fault {
 	}
 }
 
-// note changes what is known.
+// note changes what is known, unless the handler has returned.
 func (s *steps) note(change func(k *stepsKnown)) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	change(&s.known)
+	if !s.over {
+		change(&s.known)
+	}
 }
 
 // failed keeps a failure of the store for the observer.
@@ -251,14 +255,13 @@ func stepsOf(c *claim) stepsKnown {
 	return k
 }
 
-// close ends the use of steps, because the handler has returned, and keeps what is known. A
-// function that still runs is lost, and changes nothing of that any more.
+// close ends the use of steps, because the handler has returned. A function that still runs is
+// lost.
 func (s *steps) close() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.over = true
-	k := s.known
-	k.idle, k.reports = maps.Clone(k.idle), slices.Clip(k.reports)
+	k := &s.known
 	k.lost = k.lost || len(s.running) > 0
 	for _, name := range s.running {
 		k.unseen = k.unseen.With(name, true)
@@ -268,7 +271,6 @@ func (s *steps) close() {
 			k.orphans = append(k.orphans, name)
 		}
 	}
-	s.ended = k
 }
 
 // resumable reports whether the steps tell all that the execution did, as [store.Record.Resumable]
