@@ -77,7 +77,7 @@ func (c *commit) ended(fault *execution.Fault, err error) {
 }
 
 func (c *commit) do(ctx context.Context, answer any) (fault *execution.Fault) {
-	text, problem, err := c.all.answer(answer)
+	text, problem, err := c.all.work.Answer(answer)
 	if problem != "" || err != nil {
 		return &execution.Fault{Kind: execution.ErrCommitRefused, Reason: problem, Err: err}
 	}

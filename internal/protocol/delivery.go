@@ -84,8 +84,6 @@ type Delivery struct {
 	claim claim
 	// asks says that a resolver is asked first.
 	asks bool
-	// stop ends what [Delivery.Begin] has begun.
-	stop func()
 	// steps and commits are those of the execution.
 	steps   steps
 	commits commits

@@ -13,35 +13,37 @@ import (
 	"github.com/go-idempotent/idempotent/store"
 )
 
-// open returns the context of what runs under the claim, and what ends that.
-func (d *Delivery) open(ctx context.Context, w Work) (hctx context.Context, under execution.Claim, stop func()) {
+// open is the claim for what runs under it.
+func (d *Delivery) open(w Work) execution.Claim {
 	c := &d.claim
 	d.handed.Add(c.before.Derived...)
 	d.steps.claim = c
 	d.steps.known = stepsOf(c)
-	d.commits.claim, d.commits.steps, d.commits.answer = c, &d.steps, w.Answer
-	under = c.execution()
-	under.Handed, under.Steps, under.Commits, under.Notes = &d.handed, &d.steps, &d.commits, &d.notes
-	d.asks = d.Resolves && under.Recovered && (c.before.Open || !c.as.TellsAll(c.mine))
+	d.commits.claim, d.commits.steps, d.commits.work = c, &d.steps, w
+	d.asks = d.Resolves && c.report.Recovered && (c.before.Open || !c.as.TellsAll(c.mine))
 	c.mine.Steps = nil
-	hctx, end := c.handlerContext(execution.With(ctx, under))
-	started := time.Now()
-	return hctx, under, func() {
-		end()
-		d.Report.Handle = since(started)
-		if d.RefuseCrashed {
-			d.Learned.Add(d.handed.Sorted()...)
-		}
-		d.commits.close()
-		d.steps.close()
-		d.Report.Steps, d.Report.Commits = d.steps.known.reports, d.commits.reports
-		c.note(d.steps.known.storeErr)
+	under := c.execution()
+	under.Handed, under.Steps, under.Commits, under.Notes = &d.handed, &d.steps, &d.commits, &d.notes
+	return under
+}
+
+// close closes the execution that began then: from here on nothing of it changes.
+func (d *Delivery) close(began time.Time) {
+	d.Report.Handle = since(began)
+	if d.RefuseCrashed {
+		d.Learned.Add(d.handed.Sorted()...)
 	}
+	d.commits.close()
+	d.steps.close()
+	d.Report.Steps, d.Report.Commits = d.steps.known.reports, d.commits.reports
+	d.claim.note(d.steps.known.storeErr)
 }
 
 // handle runs the handler under the claim and settles the record, whichever way the handler ends.
 func (d *Delivery) handle(ctx context.Context, w Work) (r Result) {
-	hctx, under, stop := d.open(ctx, w)
+	under := d.open(w)
+	hctx, end := d.claim.handlerContext(execution.With(ctx, under))
+	began := time.Now()
 	returned, done := false, false
 	// A panic and runtime.Goexit pass through here without being recovered, so they continue as
 	// what they are, with their own stack. There is no need to tell them apart. Only a panic after
@@ -50,7 +52,8 @@ func (d *Delivery) handle(ctx context.Context, w Work) (r Result) {
 		if done {
 			return
 		}
-		stop()
+		end()
+		d.close(began)
 		e := d.panicked(returned)
 		if !d.commits.resolving.Load() { // else a resolver panicked, which says nothing about steps
 			e = d.withSteps(d.withCommit(e), nil)
@@ -78,7 +81,8 @@ func (d *Delivery) handle(ctx context.Context, w Work) (r Result) {
 		e, d.cause = d.endingOf(hctx, ended), ended.Err
 	}
 	done = true
-	stop()
+	end()
+	d.close(began)
 	if finding == execution.Untouched {
 		return d.executed(hctx, e)
 	}

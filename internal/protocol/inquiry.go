@@ -146,17 +146,14 @@ func (q *Inquiry) found(ctx context.Context, result []byte) Inquired {
 	next := c.as.Completed(c.mine, "", result, c.Now())
 	next.SettledBy, next.SettledAt = ReconciledBy, next.CompletedAt
 	next.SettledReason = "a resolver found the result of the execution"
-	switch ours, err := q.conclude(ctx, next); {
-	case neverFits(err):
-		return q.inVain(ctx, err)
-	case err != nil:
-		return Inquired{Outcome: InquiryFailed, Err: err}
-	case !ours:
+	i := q.giveBack(ctx, next, Inquired{Outcome: report.ReconcileCompleted})
+	switch {
+	case neverFits(i.Err):
+		return q.inVain(ctx, i.Err)
+	case i.Outcome == report.ReconcileElsewhere:
 		c.note(execution.ErrLeaseLost)
-		return Inquired{Outcome: report.ReconcileElsewhere}
-	default:
-		return Inquired{Outcome: report.ReconcileCompleted}
 	}
+	return i
 }
 
 // ReconciledBy is who has settled a record that an inquiry completed.
@@ -229,12 +226,18 @@ func (q *Inquiry) again(next *store.Record, tries int, now time.Time) Inquired {
 	return i
 }
 
-// giveBack replaces our claim by a record of nobody.
+// giveBack replaces our claim by the record it ends in. What is recorded is not forgotten earlier
+// because somebody was asked.
 func (q *Inquiry) giveBack(ctx context.Context, next store.Record, i Inquired) Inquired {
-	if mine := q.claim.mine; next.Expiry.Before(mine.Expiry) {
-		next.Expiry = mine.Expiry // what is recorded is not forgotten earlier because somebody was asked
+	c := &q.claim
+	if next.Status != store.StatusCompleted && next.Expiry.Before(c.mine.Expiry) {
+		next.Expiry = c.mine.Expiry
 	}
-	switch ours, err := q.conclude(ctx, next); {
+	end, err := c.settleEnd(ctx, transferTime(len(next.Result)))
+	c.note(err)
+	_, ours, err := c.conclude(context.WithoutCancel(ctx), end, next, q.steps.held,
+		func(store.Record) bool { return false })
+	switch {
 	case err != nil:
 		return Inquired{Outcome: InquiryFailed, Err: errors.Join(i.Err, err)}
 	case !ours:
@@ -242,16 +245,6 @@ func (q *Inquiry) giveBack(ctx context.Context, next store.Record, i Inquired) I
 	default:
 		return i
 	}
-}
-
-// conclude replaces our claim by next, and reports whether it did.
-func (q *Inquiry) conclude(ctx context.Context, next store.Record) (ours bool, err error) {
-	c := &q.claim
-	end, err := c.settleEnd(ctx, transferTime(len(next.Result)))
-	c.note(err)
-	_, ours, err = c.conclude(context.WithoutCancel(ctx), end, next, q.steps.held,
-		func(store.Record) bool { return false })
-	return ours, err
 }
 
 // asksOnly refuses the steps and the commits of a resolver that has no delivery.

@@ -148,19 +148,16 @@ func (c *claim) keepRenewed(ctx context.Context) error {
 	return nil
 }
 
-// renew moves the lease of our record, trying until end. Whatever fails is tried again, also what
-// does not pass by itself: credentials that have expired are renewed beside us.
+// renew renews the lease until end. Whatever fails is tried again, also what does not pass by
+// itself: credentials that have expired are renewed beside us.
 func (c *claim) renew(ctx context.Context, end time.Time) error {
 	for failures := 1; ; failures++ {
-		begun, next := time.Now(), c.renewed(c.Timing.Lease)
-		held, swapped, err := c.write(ctx, end, life.Unleased(c.mine), next, begun)
+		try, cancel := partOf(ctx, end, 0)
+		renewed, err := c.tryRenew(try, c.Timing.Lease)
+		cancel()
 		switch {
-		case swapped:
-			c.protected.until(begun.Add(c.Timing.Lease), next.Lease)
+		case renewed:
 			return nil
-		case err == nil && held.Owner == c.as.Owner && held.Status == store.StatusInProgress:
-			c.protected.until(begun.Add(c.Timing.Lease), held.Lease)
-			return nil // a later lease of ours is there: this renewal was overtaken
 		case err == nil:
 			return execution.ErrLeaseLost
 		case !pause(ctx, end, failures):
@@ -169,10 +166,22 @@ func (c *claim) renew(ctx context.Context, end time.Time) error {
 	}
 }
 
-// renewed is our record with a lease from now.
-func (c *claim) renewed(lease time.Duration) store.Record {
-	now := c.Now()
-	return c.as.Renewed(c.mine, now.Add(lease), now)
+// tryRenew gives our record a lease from now, once. It reports false without an error if the record
+// is not ours any more.
+func (c *claim) tryRenew(ctx context.Context, lease time.Duration) (renewed bool, _ error) {
+	begun, now := time.Now(), c.Now()
+	next := c.as.Renewed(c.mine, now.Add(lease), now)
+	held, swapped, err := c.Store.Swap(ctx, life.Unleased(c.mine), next)
+	switch {
+	case err != nil:
+		return false, err
+	case !swapped && (held.Owner != c.as.Owner || held.Status != store.StatusInProgress):
+		return false, nil
+	case !swapped: // this renewal was overtaken: a later lease of ours is there
+		next = held
+	}
+	c.protected.until(begun.Add(lease), next.Lease)
+	return true, nil
 }
 
 // background is what runs beside the handler, at most once at a time, and is joined before anything

@@ -9,7 +9,7 @@
 //
 // One delivery passes through the files in this order:
 //
-//	protocol.go Run: from the claim to the result, or Begin and End for its halves
+//	protocol.go Run: from the claim to the result
 //	claim.go    takes the record, or says why not; takes back what may have been applied unseen
 //	wait.go     waits for the result of a running execution
 //	handle.go   runs the handler under its claim, and decides what becomes of the record
@@ -46,25 +46,6 @@ func (d *Delivery) Run(ctx context.Context, w Work) Result {
 		return r
 	}
 	return d.handle(ctx, w)
-}
-
-// Begin is the first half of [Delivery.Run], for who is the handler itself: it takes the record,
-// and returns the context to work with until [Delivery.End]. False says that nothing is to be
-// executed, and the result why.
-func (d *Delivery) Begin(ctx context.Context, w Work) (under context.Context, r Result, claimed bool) {
-	if r, claimed = d.begin(ctx); !claimed {
-		return ctx, r, false
-	}
-	under, _, d.stop = d.open(ctx, w)
-	return under, r, true
-}
-
-// End is the other half: it settles what has begun. ctx is the one that Begin returned.
-func (d *Delivery) End(ctx context.Context, ended Ended) Result {
-	e := d.endingOf(ctx, ended)
-	d.cause = ended.Err
-	d.stop()
-	return d.executed(ctx, e)
 }
 
 // begin takes the record, and waits for it if that is asked for. False comes with the answer.

@@ -344,22 +344,12 @@ func (c *claim) settleEnd(ctx context.Context, transfer time.Duration) (time.Tim
 // renewed, what is left of it has to do.
 func (c *claim) extend(ctx context.Context, now time.Time, budget time.Duration) (time.Time, error) {
 	extended := false
-	err := retry(context.WithoutCancel(ctx), now.Add(c.Timing.ClaimBudget), func(ctx context.Context) error {
-		begun, next := time.Now(), c.renewed(budget+c.Timing.Margin)
-		held, swapped, err := c.Store.Swap(ctx, life.Unleased(c.mine), next)
-		switch {
-		case err != nil:
-			return err
-		case swapped:
-			c.protected.until(begun.Add(budget+c.Timing.Margin), next.Lease)
-			extended = true
-		case held.Owner == c.as.Owner && held.Status == store.StatusInProgress: // a later lease of ours is there
-			extended = true
-		}
-		return nil
+	err := retry(context.WithoutCancel(ctx), now.Add(c.Timing.ClaimBudget), func(ctx context.Context) (err error) {
+		extended, err = c.tryRenew(ctx, budget+c.Timing.Margin)
+		return err
 	})
 	if !extended {
-		return time.Now().Add(min(c.Timing.Reserve, c.Timing.ClaimBudget)), err
+		budget = min(c.Timing.Reserve, c.Timing.ClaimBudget)
 	}
 	return time.Now().Add(budget), err
 }

@@ -305,8 +305,7 @@ func stepRefused(reason string) *execution.Fault {
 type commits struct {
 	claim *claim
 	steps *steps
-	// answer returns what a completed record keeps of an answer, see [Work].
-	answer func(any) (text []byte, problem string, err error)
+	work  Work
 	// resolving is true while the resolver is asked.
 	resolving atomic.Bool
 
