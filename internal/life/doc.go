@@ -8,73 +8,40 @@
 //
 // # The table
 //
-// A delivery meets a record. Its handler …
+// Somebody meets a record.
 //
-//	the record                     executes again        refuses crashes       has a resolver
-//	none                           claims                claims †              claims †
-//	expired                        claims                claims †              claims †
-//	runs                           in progress           in progress           in progress
-//	runs, with attention           in progress           in progress           in progress
-//	runs, and calls this delivery  wrapped twice         wrapped twice         wrapped twice
-//	is its own claim               ours                  ours                  ours
-//	is asked about                 in progress           in progress           in progress
-//	crashed                        takes over            makes UNKNOWN †       takes over †
-//	crashed, with attention        takes over            makes UNKNOWN †       takes over †
-//	crashed, Powertools'           takes over            makes UNKNOWN †       takes over †
-//	crashed, all steps have ended  takes over            takes over, as seen † takes over †
-//	crashed, a step has begun      takes over            makes UNKNOWN †       takes over †
-//	crashed, steps without marks   takes over            makes UNKNOWN †       takes over †
-//	crashed, one step without mark takes over            makes UNKNOWN †       takes over †
-//	released                       takes over            takes over †          takes over †
-//	released, with steps           takes over            takes over †          takes over †
-//	the same, its client retries   takes over            takes over †          takes over †
-//	released, its steps are gone   takes over            takes over †          takes over †
-//	released, the question crashed takes over            takes over †          takes over †
-//	UNKNOWN                        unknown               unknown               takes over, open †
-//	UNKNOWN, given up              unknown               unknown               takes over, open ‡
-//	UNKNOWN, the question crashed  makes UNKNOWN †       makes UNKNOWN †       takes over, open †
-//	the same, given up             makes UNKNOWN ‡       makes UNKNOWN ‡       takes over, open ‡
-//	completed                      replays               replays               replays
-//	completed by its caller        replays               replays               replays
-//	completed by its own claim     replays               replays               replays
-//	another request: runs          mismatch              mismatch              mismatch
-//	another request: completed     mismatch              mismatch              mismatch
-//	another algorithm              unreadable            unreadable            unreadable
-//	another status                 unreadable            unreadable            unreadable
-//
-// A reconciliation meets it. The handler …
-//
-//	the record                     executes again        refuses crashes       has a resolver
-//	none                           nothing               nothing               nothing
-//	expired                        nothing               nothing               nothing
-//	runs                           in progress           in progress           in progress
-//	runs, with attention           in progress           in progress           in progress
-//	runs, and calls this delivery  in progress           in progress           in progress
-//	is its own claim               ours                  ours                  ours
-//	is asked about                 in progress           in progress           in progress
-//	crashed                        nothing               takes over, as seen † takes over, as seen †
-//	crashed, with attention        takes over, as seen † takes over, as seen † takes over, as seen †
-//	crashed, Powertools'           nothing               takes over, as seen † takes over, as seen †
-//	crashed, all steps have ended  nothing               nothing               nothing
-//	crashed, a step has begun      takes over, as seen † takes over, as seen † takes over, as seen †
-//	crashed, steps without marks   nothing               takes over, as seen † takes over, as seen †
-//	crashed, one step without mark nothing               takes over, as seen † takes over, as seen †
-//	released                       nothing               nothing               nothing
-//	released, with steps           takes over, asked †   takes over, asked †   takes over, asked †
-//	the same, its client retries   takes over, asked †   takes over, asked †   takes over, asked †
-//	released, its steps are gone   nothing               nothing               nothing
-//	released, the question crashed takes over, asked †   takes over, asked †   takes over, asked †
-//	UNKNOWN                        takes over, open †    takes over, open †    takes over, open †
-//	UNKNOWN, given up              takes over, open ‡    takes over, open ‡    takes over, open ‡
-//	UNKNOWN, the question crashed  takes over, open †    takes over, open †    takes over, open †
-//	the same, given up             takes over, open ‡    takes over, open ‡    takes over, open ‡
-//	completed                      nothing               nothing               nothing
-//	completed by its caller        nothing               nothing               nothing
-//	completed by its own claim     nothing               nothing               nothing
-//	another request: runs          in progress           in progress           in progress
-//	another request: completed     nothing               nothing               nothing
-//	another algorithm              nothing               nothing               nothing
-//	another status                 unreadable            unreadable            unreadable
+//	                               a delivery, whose handler                                a reconciliation of one that
+//	the record                     executes again  refuses crashes       has a resolver     executes again  does not
+//	none                           claims          claims †              claims †           nothing         nothing
+//	expired                        claims          claims †              claims †           nothing         nothing
+//	runs                           in progress     in progress           in progress        in progress     in progress
+//	runs, with attention           in progress     in progress           in progress        in progress     in progress
+//	runs, and calls this delivery  wrapped twice   wrapped twice         wrapped twice      in progress     in progress
+//	is its own claim               ours            ours                  ours               ours            ours
+//	is asked about                 in progress     in progress           in progress        in progress     in progress
+//	crashed                        takes over      makes UNKNOWN †       takes over †       nothing         asks, as seen †
+//	crashed, with attention        takes over      makes UNKNOWN †       takes over †       asks, as seen † asks, as seen †
+//	crashed, Powertools'           takes over      makes UNKNOWN †       takes over †       nothing         asks, as seen †
+//	crashed, all steps have ended  takes over      takes over, as seen † takes over †       nothing         nothing
+//	crashed, a step has begun      takes over      makes UNKNOWN †       takes over †       asks, as seen † asks, as seen †
+//	crashed, steps without marks   takes over      makes UNKNOWN †       takes over †       nothing         asks, as seen †
+//	crashed, one step without mark takes over      makes UNKNOWN †       takes over †       nothing         asks, as seen †
+//	released                       takes over      takes over †          takes over †       nothing         nothing
+//	released, with steps           takes over      takes over †          takes over †       asks, again †   asks, again †
+//	the same, its client retries   takes over      takes over †          takes over †       asks, again †   asks, again †
+//	released, its steps are gone   takes over      takes over †          takes over †       nothing         nothing
+//	released, the question crashed takes over      takes over †          takes over †       asks, again †   asks, again †
+//	UNKNOWN                        unknown         unknown               takes over, open † asks, open †    asks, open †
+//	UNKNOWN, given up              unknown         unknown               takes over, open ‡ asks, open ‡    asks, open ‡
+//	UNKNOWN, the question crashed  makes UNKNOWN † makes UNKNOWN †       takes over, open † asks, open †    asks, open †
+//	the same, given up             makes UNKNOWN ‡ makes UNKNOWN ‡       takes over, open ‡ asks, open ‡    asks, open ‡
+//	completed                      replays         replays               replays            nothing         nothing
+//	completed by its caller        replays         replays               replays            nothing         nothing
+//	completed by its own claim     replays         replays               replays            nothing         nothing
+//	another request: runs          mismatch        mismatch              mismatch           in progress     in progress
+//	another request: completed     mismatch        mismatch              mismatch           nothing         nothing
+//	another algorithm              unreadable      unreadable            unreadable         nothing         nothing
+//	another status                 unreadable      unreadable            unreadable         unreadable      unreadable
 //
 // † with attention ‡ given up, as before
 //
@@ -93,11 +60,11 @@
 //	UNKNOWN, the question crashed  waits
 //	the same, given up             waits
 //
+// A renewal of a claim moves its lease, a step nothing that stands here.
+//
 // A claim of a handler that executes again is followed by
 //
 //	claim               INPROGRESS, ours, lease in 2m, expires in 1h, steps unseen
-//	renewal             INPROGRESS, ours, lease in 3m, expires in 1h, steps unseen
-//	step                INPROGRESS, ours, lease in 2m, expires in 1h, steps unseen
 //	result              COMPLETED, ours, expires in 1h
 //	unknown outcome     UNKNOWN error, ours, attention now, expires in 720h, steps unseen, tells: unknown error
 //	release with steps  INPROGRESS released, nobody's, lease ended, attention in 1h, expires in 1h, tells: failed
@@ -107,8 +74,6 @@
 // A claim of a handler that refuses crashes is followed by
 //
 //	claim               INPROGRESS, ours, lease in 2m, attention in 2m, expires in 720h
-//	renewal             INPROGRESS, ours, lease in 3m, attention in 2m, expires in 720h
-//	step                INPROGRESS, ours, lease in 2m, attention in 2m, expires in 720h
 //	result              COMPLETED, ours, expires in 1h
 //	unknown outcome     UNKNOWN error, ours, attention now, expires in 720h, tells: unknown error
 //	release with steps  INPROGRESS released, nobody's, lease ended, attention in 1h, expires in 720h, tells: failed
@@ -118,8 +83,6 @@
 // A claim of an UNKNOWN record for a resolver is followed by
 //
 //	claim               INPROGRESS uncertain, ours, lease in 2m, attention in 2m, expires in 720h
-//	renewal             INPROGRESS uncertain, ours, lease in 3m, attention in 2m, expires in 720h
-//	step                INPROGRESS uncertain, ours, lease in 2m, attention in 2m, expires in 720h
 //	result              COMPLETED, ours, expires in 1h
 //	unknown outcome     UNKNOWN error, ours, attention now, expires in 720h, tells: asked
 //	release with steps  INPROGRESS released, nobody's, lease ended, attention in 1h, expires in 720h, tells: failed
@@ -130,8 +93,6 @@
 // A claim of a reconciliation is followed by
 //
 //	claim               INPROGRESS, ours, lease in 2m, attention in 2m, expires in 720h
-//	renewal             INPROGRESS, ours, lease in 3m, attention in 2m, expires in 720h
-//	step                INPROGRESS, ours, lease in 2m, attention in 2m, expires in 720h
 //	result              COMPLETED, ours, expires in 1h, tells: settled executed by a reconciliation
 //	unknown outcome     UNKNOWN error, ours, attention now, expires in 720h, tells: unknown error
 //	release with steps  INPROGRESS released, nobody's, lease ended, attention in 1h, expires in 720h, tells: settled not executed by a reconciliation
@@ -142,8 +103,6 @@
 // A claim of a reconciliation of what was released is followed by
 //
 //	claim               INPROGRESS asked, ours, lease in 2m, attention in 2m, expires in 720h
-//	renewal             INPROGRESS asked, ours, lease in 3m, attention in 2m, expires in 720h
-//	step                INPROGRESS asked, ours, lease in 2m, attention in 2m, expires in 720h
 //	result              COMPLETED, ours, expires in 1h, tells: settled executed by a reconciliation
 //	unknown outcome     UNKNOWN error, ours, attention now, expires in 720h, tells: unknown error
 //	release with steps  INPROGRESS released, nobody's, lease ended, attention in 1h, expires in 720h, tells: settled not executed by a reconciliation

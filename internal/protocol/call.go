@@ -23,7 +23,7 @@ func retry(ctx context.Context, end time.Time, call func(context.Context) error)
 }
 
 // write sends a write once: next in the place of what was seen, which has no key if that is
-// nothing. It has half of the time until end, but time for the texts in it.
+// nothing. It has half of the time until end, but time for its texts.
 func (c *claim) write(ctx context.Context, end time.Time, seen, next store.Record, now time.Time) (
 	held store.Record, written bool, _ error,
 ) {
@@ -52,8 +52,8 @@ const maxMoves = 10
 
 var errRestless = errors.New("the record changed at every look")
 
-// mayBeApplied reports whether a write that returned err can have been applied all the same. A
-// record that cannot be read has refused it: our own could be read.
+// mayBeApplied reports whether a write that returned err can have been applied. A record that
+// cannot be read has refused it: our own could be read.
 func mayBeApplied(err error) bool {
 	if unreadable(err) {
 		return false
@@ -94,7 +94,7 @@ const (
 )
 
 // pause waits before a call is repeated. It reports false at once if the time for all tries would
-// be over first: then there is no point in waiting.
+// be over first.
 func pause(ctx context.Context, end time.Time, failures int) bool {
 	longest := min(firstPause<<min(failures-1, 10), lastPause)
 	wait := execution.Jitter(ctx, longest) + time.Millisecond
@@ -113,8 +113,7 @@ func sleep(ctx context.Context, d time.Duration) bool {
 	}
 }
 
-// budgetEnd is when a budget that starts now ends: never so late that no time is left to answer
-// before the deadline.
+// budgetEnd is when a budget ends that starts now: in time to answer before the deadline.
 func budgetEnd(ctx context.Context, budget time.Duration) time.Time {
 	now := time.Now()
 	if deadline, ok := ctx.Deadline(); ok && deadline.Before(now.Add(budget)) {
@@ -129,7 +128,7 @@ func answerable(deadline, now time.Time) time.Time {
 	return deadline.Add(-min(deadline.Sub(now)/10, 100*time.Millisecond))
 }
 
-// slowestNetwork is how many bytes per second there is time for, also where a result is large.
+// slowestNetwork is how many bytes per second there is time for.
 const slowestNetwork = 512 << 10
 
 // transferTime is what a result of this size may take on the way.

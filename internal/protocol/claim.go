@@ -12,8 +12,7 @@ import (
 )
 
 // claim is one claim of a record, by a delivery or by an inquiry, from its first write to its last.
-// It belongs to one goroutine; only the renewal of its lease, and what looks at that, run beside
-// it.
+// It belongs to one goroutine, but for the renewal of its lease and what looks at that.
 type claim struct {
 	*Settings
 
@@ -26,17 +25,14 @@ type claim struct {
 	// heartbeat says that the lease is short and renewed, and does not last until the deadline.
 	heartbeat bool
 	// gone says that the lease cannot be held any more: a renewal has met somebody else's record,
-	// or none was answered in time. A step or a commit whose context does not end with the
-	// handler's learns it here.
-	gone atomic.Bool
-	// protected is until when our lease protects the claim. Steps look at it while it is renewed.
+	// or none was answered in time. A step or a commit with a context of its own learns it here.
+	gone      atomic.Bool
 	protected protected
-	// mine is the record as this claim wrote it last, once it is claimed, and before is what it has
-	// taken over.
+	// mine is the record as this claim wrote it last, and before is what it has taken over.
 	mine   store.Record
 	before life.Before
-	// beside is the renewal that runs beside the handler. handlerEnd is the deadline of the
-	// handler's context, zero for none. reserve is how long before the deadline that is.
+	// beside is the renewal beside the handler. handlerEnd is the deadline of the handler's
+	// context, zero for none, and reserve is how long before the deadline that is.
 	beside     background
 	handlerEnd time.Time
 	reserve    time.Duration
@@ -54,8 +50,8 @@ func claimOf(s *Settings, key, fingerprint string, r *report.Delivery) claim {
 	return claim{Settings: s, report: r, as: as}
 }
 
-// undoBudget is the part of the claim budget that is kept for undoing a claim of unknown outcome;
-// of a short budget, or with a deadline that is near, a third.
+// undoBudget is the part of the claim budget that is kept for undoing a claim of unknown outcome,
+// at most a third.
 const undoBudget = 500 * time.Millisecond
 
 // maxClaims bounds how often a claim is begun anew because it took too long.
@@ -93,12 +89,11 @@ func (c *claim) take(ctx context.Context) taking {
 	return taking{unanswered: errSlow}
 }
 
-// over reports whether the deadline has come: the handler's context would have ended before it
-// starts.
+// over reports whether the deadline has come.
 func (c *claim) over(now time.Time) bool { return !c.deadline.IsZero() && !now.Before(c.deadline) }
 
-// endOf is when a budget ends that starts now: in time to answer before the invocation's deadline,
-// unless that has come, and the process still lives.
+// endOf is when a budget ends that starts now: in time to answer before the deadline, unless that
+// has come, and the process still lives.
 func (c *claim) endOf(budget time.Duration) time.Time {
 	now := time.Now()
 	if c.deadline.After(now) && c.deadline.Before(now.Add(budget)) {
@@ -110,9 +105,9 @@ func (c *claim) endOf(budget time.Duration) time.Time {
 // tryTake takes the record by one token, or says why not. Every record that is held goes through
 // package life.
 //
-// A write whose outcome is unknown is repeated with the same token: if it had been applied after
-// all, the record that refuses the repetition is our own. If the budget ends before that is known,
-// the write is undone, and the token never executes, whatever the undo finds.
+// A write whose outcome is unknown is repeated with the same token: if it was applied after all, the
+// record that refuses the repetition is our own. If the budget ends before that is known, the write
+// is undone, and the token never executes, whatever the undo finds.
 func (c *claim) tryTake(ctx context.Context) taking {
 	longest := c.Timing.ClaimBudget
 	if c.heartbeat {
@@ -122,7 +117,7 @@ func (c *claim) tryTake(ctx context.Context) taking {
 	end := budgetEnd(ctx, longest)
 	tries := end.Add(-min(undoBudget, time.Until(end)/3))
 
-	m := life.Judgement{Verdict: life.Look} // an inquiry looks who holds the key; a delivery takes it, as if nobody did
+	m := life.Judgement{Verdict: life.Look} // a delivery takes the key at once, as if nobody held it
 	if !c.as.Asks {
 		m = c.as.Meets(store.Record{}, c.Now())
 	}
@@ -248,7 +243,7 @@ func (c *claim) undo(ctx context.Context, m life.Judgement, end time.Time) {
 	})
 }
 
-// note keeps a failure of the store that does not decide the result for the observer.
+// note keeps a failure of the store that does not decide the result, for the observer.
 func (c *claim) note(err error) {
 	if err != nil {
 		c.report.StoreErr = err

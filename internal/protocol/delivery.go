@@ -17,8 +17,7 @@ type Settings struct {
 	// Operation is the name of the handler.
 	Operation string
 	Store     store.Store
-	// Now is the clock of records. The durations of a delivery are measured by the clock of
-	// contexts.
+	// Now is the clock of records. Durations are measured by the clock of contexts.
 	Now func() time.Time
 	// Policy is what package life has to know. Its UnknownRetention is that of Timing.
 	life.Policy
@@ -28,8 +27,8 @@ type Settings struct {
 	// Wait is for how long a delivery waits for a running execution, 0 for not at all.
 	Wait   time.Duration
 	Timing Timing
-	// Concurrent says that this process runs several invocations at once. Lambda does that on
-	// Managed Instances, where nobody kills an invocation at its deadline.
+	// Concurrent says that this process runs several invocations at once, as on Managed Instances,
+	// where nobody kills an invocation at its deadline.
 	Concurrent bool
 	// RefuseFailed makes an execution UNKNOWN that failed without a mark, instead of releasing it.
 	// It is set only with RefuseCrashed.
@@ -37,14 +36,12 @@ type Settings struct {
 	// Repeatable says that repeating the effect does no harm: a completion that fails leaves the
 	// record in progress, so that it is executed again once its lease has ended.
 	Repeatable bool
-	// StepTypes are the types of results of steps that were seen.
+	// StepTypes, Marks and Learned are what executions of this process have shown. Learned are the
+	// names of the derived keys that they have handed out, where somebody has to know of a crash:
+	// an execution that dies tells none.
 	StepTypes StepTypes
-	// Marks are the steps that are marked before they begin, as far as executions have shown them.
-	Marks Marks
-	// Learned are the names of the derived keys that executions of this process have handed out,
-	// where somebody has to know of a crash: those of an execution that dies are told by the ones
-	// before it.
-	Learned execution.Names
+	Marks     Marks
+	Learned   execution.Names
 }
 
 // The defaults of the durations of a handler, see Timing and WithRetention of package idempotent.
@@ -64,9 +61,9 @@ type Timing struct {
 }
 
 // Delivery is one delivery on its way. Its zero value with the first three fields set is ready for
-// [Delivery.Run], which is called once. It belongs to one goroutine; only the heartbeat, the steps
-// and the commits of the handler run beside it. The heartbeat and a commit are joined before
-// anything is settled; steps are refused then.
+// [Delivery.Run], which is called once. It belongs to one goroutine. Beside it run the heartbeat
+// and the commits of the handler, which are joined before anything is settled, and its steps, which
+// are refused then.
 type Delivery struct {
 	*Settings
 	// RecordKey and Fingerprint are computed before any I/O. An empty fingerprint stands for none.
@@ -84,17 +81,16 @@ type Delivery struct {
 	claim claim
 	// asks says that a resolver is asked first.
 	asks bool
-	// steps and commits are those of the execution.
+	// steps and commits are those of the execution, handed the names of the derived keys that it
+	// handed out, and notes the errors that the handler noted.
 	steps   steps
 	commits commits
+	handed  execution.Names
+	notes   execution.Notes
 	// cause is the error that the execution, or the resolver in its place, has failed with.
 	// questions is 1 if a resolver was asked and nothing was executed.
 	cause     error
 	questions int
-	// handed are the names of the derived keys that the execution handed out, notes the errors that
-	// the handler noted.
-	handed execution.Names
-	notes  execution.Notes
 }
 
 // Handed returns the derived keys that the execution handed out, in the order of their names. What

@@ -45,9 +45,8 @@ func (d *Delivery) handle(ctx context.Context, w Work) (r Result) {
 	hctx, end := d.claim.handlerContext(execution.With(ctx, under))
 	began := time.Now()
 	returned, done := false, false
-	// A panic and runtime.Goexit pass through here without being recovered, so they continue as
-	// what they are, with their own stack. There is no need to tell them apart. Only a panic after
-	// a commit ends here: there is an answer.
+	// A panic and runtime.Goexit pass through here without being recovered: they continue as what
+	// they are, with their own stack. Only a panic after a commit ends here: there is an answer.
 	defer func() {
 		if done {
 			return
@@ -207,8 +206,8 @@ func (s *Settings) failed(reason string) ending {
 }
 
 // panicked is the ending of an execution that panicked. Once the handler has returned, its effect
-// has happened and only the result is lost: that must not lead to a second execution. What the
-// handler noted before may say that its effect may have happened.
+// has happened and only the result is lost. What the handler noted before may say that its effect
+// may have happened.
 func (d *Delivery) panicked(returned bool) ending {
 	switch {
 	case returned:
@@ -226,7 +225,7 @@ func (d *Delivery) panicked(returned bool) ending {
 //
 // An execution that lost its lease writes nothing: that is a crash. One whose effect is not
 // recorded is never released: the next delivery would repeat it. That comes first, because one
-// outage causes both: whether the record is still ours, the store says. And where a crash is
+// outage causes both, and the store says whether the record is still ours. Where a crash is
 // refused, an execution whose steps tell all that it did is released all the same.
 func (d *Delivery) withSteps(e ending, err error) ending {
 	s := &d.steps.known
@@ -255,9 +254,9 @@ func (d *Delivery) withSteps(e ending, err error) ending {
 }
 
 // withCommit is the ending of an execution that may have tried to commit. Once a commit has failed,
-// no answer is stored: the handler had it written together with what is not written. A final
-// failure that it reports instead is one of its own. If nobody knows whether the commit has landed,
-// nothing is written: the record tells the next delivery.
+// no answer is stored, as its writes are not there, but for a final failure that the handler
+// reports instead. If nobody knows whether the commit has landed, nothing is written: the record
+// tells the next delivery.
 func (d *Delivery) withCommit(e ending) ending {
 	switch c := &d.commits; {
 	case c.failed == nil:
@@ -271,8 +270,7 @@ func (d *Delivery) withCommit(e ending) ending {
 	}
 }
 
-// CommitFailed reports whether the handler returned an error that says that its commit has failed,
-// and it has.
+// CommitFailed reports whether the handler returned the error of a commit that has failed.
 func (d *Delivery) CommitFailed(err error) bool {
 	return d.commits.failed != nil && errors.Is(err, execution.ErrCommitFailed)
 }
@@ -282,20 +280,19 @@ func (d *Delivery) isOthers(held store.Record) bool {
 	return held.Key != "" && held.Owner != d.claim.as.Owner
 }
 
-// maxMarks bounds the steps that a claim says it marks. Any other counts as one that may have
-// begun.
+// maxMarks bounds the steps that a claim says it marks. Any other may have begun.
 const maxMarks = 20
 
 // Marks are the steps that a handler marks before they begin, as its executions have shown: a claim
-// says so before the first of them begins. A step that ran without a mark once is none of them any
-// more. The zero value is ready; it is safe for concurrent use.
+// says so before the first of them begins. A step that ran once without a mark is left out. The
+// zero value is ready; it is safe for concurrent use.
 type Marks struct {
 	mu    sync.Mutex
 	names []string // in ascending order; replaced and never changed
 	mixed map[string]bool
 }
 
-// sorted are the names, in ascending order. Nobody changes them.
+// sorted are the names, which nobody changes.
 func (m *Marks) sorted() []string {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -1,11 +1,8 @@
 // Package protocol takes one delivery of a key through its life: it claims the record, runs the
 // handler under that claim, and settles the record, whichever way the handler ends. It works on
 // texts and digests: it knows no events, no HTTP, no Lambda and no types of the handler. The root
-// package makes the request, and turns the neutral [Result] and [report.Delivery] into its
-// documented errors.
-//
-// What a held record means, and which record follows it, is decided in package life. This package
-// reads and writes.
+// package makes the request, and turns [Result] and [report.Delivery] into its documented errors.
+// What a held record means, and which record follows it, is decided in package life.
 //
 // One delivery passes through the files in this order:
 //
@@ -18,11 +15,8 @@
 //	commit.go   completes the record together with writes of the handler
 //	settle.go   completes the record, makes it UNKNOWN, or releases it: how, and in how much time
 //
-// An inquiry stands beside it:
-//
-//	inquiry.go  asks about a record that somebody has to settle, under a claim of its own
-//
-// They stand on these:
+// Beside it stands inquiry.go, which asks about a record that somebody has to settle, under a claim
+// of its own. Both stand on
 //
 //	delivery.go what a delivery is, what its handler offers, and how it ends
 //	replay.go   reads the result of a completed record, and checks it
@@ -53,8 +47,8 @@ func (d *Delivery) begin(ctx context.Context) (Result, bool) {
 	began := time.Now()
 	d.claim = claimOf(d.Settings, d.RecordKey, d.Fingerprint, &d.Report)
 	caller := execution.CallerOf(ctx)
-	d.claim.as.Callers, d.claim.as.Trace, d.Unwanted = caller.Owners, d.Trace, caller.Unwanted
 	p := caller.Patience
+	d.claim.as.Callers, d.claim.as.Trace, d.Unwanted = caller.Owners, d.Trace, caller.Unwanted
 	// Who asks for patience and leaves too little time to execute only looks what becomes of the
 	// other execution.
 	r, claimed := Result{Outcome: report.InProgress}, false

@@ -34,13 +34,13 @@ func (d *Delivery) read(ctx context.Context, held store.Record) Result {
 	return Result{Outcome: report.Replayed, Record: held, Expires: held.Expiry}
 }
 
-// longestRead bounds the reading of a result whose deadline is later, or that has none. It is
-// enough for 15 MB on a slow network, more than any function returns.
+// longestRead bounds the reading of a result. It is enough for 15 MB on a slow network, more than
+// any function returns.
 const longestRead = 30 * time.Second
 
 // readResult gives the store most of the time until the deadline: it reads piece by piece, and
-// repeats what is not answered. The claim is over then, so its budget bounds only an outage: what
-// could be stored can be replayed.
+// repeats what is not answered. The claim is over, so its budget bounds only an outage: what could
+// be stored can be replayed.
 func (c *claim) readResult(ctx context.Context, held store.Record) ([]byte, error) {
 	reader, ok := c.Store.(store.ResultReader)
 	if !ok {

@@ -22,9 +22,9 @@ const leastLook = 10 * time.Millisecond
 
 // await looks at the record of a running execution until that has ended, and answers with what came
 // of it. Every look goes through package life. A key that has become free, or whose lease has
-// ended, is claimed like any other. If the wait ends first, the result is that of the last look; r
-// is the one before the first. The last look begins so early that it has come back when the wait
-// ends, going by the slowest call so far.
+// ended, is claimed like any other. If the wait ends first, the result is that of the last look, or
+// r. The last look begins so early that it has come back when the wait ends, going by the slowest
+// call so far.
 func (d *Delivery) await(ctx context.Context, r Result, p execution.Patience) (Result, bool) {
 	started, wait := time.Now(), d.Wait
 	if !p.Until.IsZero() {
@@ -80,16 +80,14 @@ func (d *Delivery) await(ctx context.Context, r Result, p execution.Patience) (R
 	return r, false
 }
 
-// interval is how long the wait for look n is, counted from 0. Jitter keeps many clients of one key
-// apart.
+// interval is the wait for look n, from 0. Jitter keeps many clients of one key apart.
 func interval(ctx context.Context, n int) time.Duration {
 	longest := min(firstLook<<min(n, 10), lastLook)
 	return longest - execution.Jitter(ctx, longest/2)
 }
 
 // worthwhile reports whether enough time is left to execute: what was asked for, or else a quarter
-// of what there was when the wait began. With less, the execution would probably be cut off, while
-// the next delivery has all of its time for it.
+// of what there was when the wait began. With less, the execution would probably be cut off.
 func (d *Delivery) worthwhile(started time.Time, least time.Duration) bool {
 	deadline := d.claim.deadline
 	if least == 0 {
