@@ -1,15 +1,12 @@
 // Package execution holds what the context of a handler knows of its delivery: the claim that the
 // handler runs under, the marks on its errors, and why its context may have ended. The protocol
-// puts it there. The root package, and packages beside it that act inside a handler, ask for it
-// here.
-//
-// It imports package store and package fingerprint only, so that everything above can import it.
+// puts it there, and the root package, and packages beside it, ask for it. It imports only packages
+// store and fingerprint, so that everything above can import it.
 package execution
 
 import (
 	"context"
 	"crypto/rand"
-	"crypto/sha256"
 	"encoding/hex"
 	mathrand "math/rand/v2"
 	"time"
@@ -27,14 +24,13 @@ type Claim struct {
 	// Owner is the token of the claim. Fingerprint is that of the record, which a handler without
 	// fingerprints takes over as it is.
 	Owner, Fingerprint string
-	// Handed, unless nil, takes note of the derived keys that are handed out.
-	Handed *Names
-	// Steps takes the steps of the execution through its record.
-	Steps Steps
-	// Commits takes the commit of the execution.
+	// Steps and Commits take the steps and the commit of the execution through its record. Handed
+	// takes note of the derived keys that are handed out, and Notes of the errors that the handler
+	// cannot return; nil takes none.
+	Steps   Steps
 	Commits Commits
-	// Notes takes the errors that the handler cannot return; nil takes none.
-	Notes *Notes
+	Handed  *Names
+	Notes   *Notes
 	// Step is the name of the step that the context belongs to, empty outside of steps.
 	Step string
 }
@@ -71,9 +67,8 @@ func With(ctx context.Context, c Claim) context.Context {
 }
 
 // Unprotected returns a context that says of itself that it belongs to no claim. A handler that
-// runs unprotected inside a protected one gets it, too: the claim of the outer execution is not its
-// own, and keys derived from it are not for its effects. commits, unless nil, takes the commits of
-// the delivery that runs unprotected.
+// runs unprotected inside a protected one gets it, too: keys derived from the outer claim are not
+// for its effects. commits, unless nil, takes the commits of the delivery that runs unprotected.
 func Unprotected(ctx context.Context, commits Commits) context.Context {
 	return &place{Context: ctx, claim: Claim{Commits: commits}}
 }
@@ -97,8 +92,7 @@ type Caller struct {
 	// Owners are the owners of all claims that the context belongs to, the innermost first: of
 	// handlers that call each other.
 	Owners []string
-	// Unwanted says that nobody looks at the result of the delivery. One inside of it is another
-	// matter.
+	// Unwanted says that nobody looks at the result of the delivery.
 	Unwanted bool
 }
 
@@ -116,7 +110,7 @@ func CallerOf(ctx context.Context) (c Caller) {
 }
 
 // CommitsOf returns what takes the commits of the delivery that a context belongs to, protected or
-// not. It is nil if there is none.
+// not, or nil.
 func CommitsOf(ctx context.Context) Commits {
 	if p := placeOf(ctx); p != nil {
 		return p.claim.Commits
@@ -152,8 +146,7 @@ func Patient(ctx context.Context, p Patience) context.Context {
 
 type steadyKey struct{}
 
-// Steady returns a context under which no wait is random, for searches that have to repeat
-// themselves.
+// Steady returns a context under which no wait is random, for searches that have to be repeatable.
 func Steady(ctx context.Context) context.Context { return context.WithValue(ctx, steadyKey{}, true) }
 
 // Jitter returns a random part of a wait, and under a context of [Steady] half of it.
@@ -164,9 +157,8 @@ func Jitter(ctx context.Context, longest time.Duration) time.Duration {
 	return time.Duration(mathrand.Int64N(int64(longest))) //nolint:gosec // not a secret
 }
 
-// DerivedKey returns the idempotency key for one downstream effect, a UUID in text form. It is the
-// same for every attempt of one request. Without a name, it is that of the step that the claim is
-// in.
+// DerivedKey returns the idempotency key for one downstream effect, a UUID in text form: the same for
+// every attempt of one request. Without a name, it is that of the step that the claim is in.
 func (c Claim) DerivedKey(name string) string {
 	if name == "" {
 		name = c.Step
@@ -177,7 +169,7 @@ func (c Claim) DerivedKey(name string) string {
 	h.String(c.Fingerprint)
 	h.String(name)
 	sum := h.Sum()
-	return uuid([sha256.Size / 2]byte(sum[:16]))
+	return uuid([16]byte(sum[:16]))
 }
 
 // RandomKey returns a key in the form of [Claim.DerivedKey] for an effect that belongs to no claim.

@@ -60,7 +60,7 @@ func (f *Fault) Is(target error) bool { return errors.Is(f.Kind, target) }
 func (f *Fault) Unwrap() error { return f.Err }
 
 // As finds the documented error, which has the same fields, where nobody has made one: in a test of
-// a handler, and in a context that belongs to no delivery.
+// a handler, and outside of any delivery.
 func (f *Fault) As(target any) bool {
 	as, fault := reflect.ValueOf(target).Elem(), reflect.ValueOf(f)
 	if as.Kind() != reflect.Pointer || !fault.CanConvert(as.Type()) {

@@ -11,7 +11,7 @@ import (
 // Steps is the hook of a step: what the execution that a context belongs to does with it.
 type Steps interface {
 	// Step takes a step through the record of the execution. It returns nil if the effect has its
-	// outcome: what it returned itself, or what was recorded of it, see [Effect.Accept].
+	// outcome: its own, or what was recorded of it, see [Effect.Accept].
 	Step(ctx context.Context, name string, e Effect) *Fault
 }
 
@@ -23,8 +23,8 @@ type Effect interface {
 	Unfit() string
 	// Run calls the function, and returns its error, with marks.
 	Run(ctx context.Context) error
-	// Text is what is to be recorded of a function that has returned: the result, or the failure
-	// that its error marks as terminal. The error is why there is none.
+	// Text is what is to be recorded of a function that has returned: the result, or its terminal
+	// failure. The error is why there is none.
 	Text() ([]byte, error)
 	// AtMostOnce reports whether nobody may begin the effect again once somebody may have begun it,
 	// and CanResolve whether there is somebody to ask then.
@@ -62,8 +62,8 @@ func ValidStep(name string) bool {
 // Commits is the hook of a commit: what the execution that a context belongs to does with it.
 type Commits interface {
 	// Commit completes the record of the execution with the answer and applies the writes with it,
-	// both or neither. Unfit, unless nil, is why there are no writes: nothing is sent then. Commit
-	// returns nil if it has happened, an error of the store that is [store.ErrWritesRefused], or a
-	// [Fault] in its documented form.
+	// both or neither. If unfit is not nil, it says why there are no writes, and nothing is sent.
+	// Commit returns nil if it has happened, an error of the store that is
+	// [store.ErrWritesRefused], or a [Fault] in its documented form.
 	Commit(ctx context.Context, answer any, writes store.Writes, unfit error) error
 }

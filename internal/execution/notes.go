@@ -75,9 +75,8 @@ func MarkOf(err error) (found Mark) {
 	return found
 }
 
-// Stripped returns the handler's own error value. Lambda reports the outermost type as the error
-// type, and retry rules match it, so a mark must not become that type. A mark inside the handler's
-// own wrapping stays where it is.
+// Stripped returns the handler's own error value: Lambda reports the outermost type as the error
+// type, and retry rules match it. A mark inside the handler's own wrapping stays where it is.
 func Stripped(err error) error {
 	for {
 		switch outer := err.(type) { //nolint:errorlint // only outermost marks are removed
@@ -95,8 +94,7 @@ func Stripped(err error) error {
 const maxNotes = 20
 
 // Notes are the errors that a handler notes because it cannot return one. What is beyond 20 is left
-// out, unless it is more cautious than all before. Nil takes none. They are safe for concurrent
-// use.
+// out, unless it is more cautious than all before. Nil takes none; they are safe for concurrent use.
 type Notes struct {
 	mu     sync.Mutex
 	closed bool
@@ -147,11 +145,10 @@ func (n *Notes) Mark() Mark {
 
 // notedError is what a handler noted, with the error that it returned.
 type notedError struct {
-	// main is the error that the handler returned, or else the first of the most cautious ones that
-	// it noted. all has both.
-	main error
-	all  []error
-	// beside is true if the handler returned no error: what it returned is its answer.
+	all []error
+	// main is the one of them that the handler returned, or else the first of the most cautious
+	// ones. beside is true if it returned no error: what it returned is its answer.
+	main   error
 	beside bool
 }
 
@@ -180,25 +177,25 @@ func Noted(ctx context.Context, err error) error {
 	}
 }
 
-// StandsBeside reports whether err tells only what a handler noted, so that what it returned is its
-// answer all the same. It may be the handler of an inner execution.
+// StandsBeside reports whether err tells only what a handler noted, perhaps that of an inner
+// execution, so that what it returned is its answer all the same.
 func StandsBeside(err error) bool {
 	noted, ok := errors.AsType[*notedError](err)
 	return ok && noted.beside
 }
 
-// The bounds of [Names]. What is beyond them is left out: a record keeps them, and stays small.
+// The bounds of [Names]. What is beyond them, or no UTF-8, is left out: a record keeps them, and
+// stays small.
 const (
 	maxNames = 20
 	maxName  = 64 // bytes
 )
 
 // Names are the names of the derived keys that an execution handed out, for the record of one whose
-// outcome is unknown: at most 20, each of 1 to 64 bytes of UTF-8. The zero value has none, and nil
-// takes none. It is safe for concurrent use.
+// outcome is unknown. The zero value has none, and nil takes none. It is safe for concurrent use.
 type Names struct {
 	mu  sync.Mutex
-	all []string
+	all []string // in ascending order
 }
 
 // Add takes note of names.
@@ -210,8 +207,8 @@ func (n *Names) Add(names ...string) {
 	defer n.mu.Unlock()
 	for _, name := range names {
 		fits := name != "" && len(name) <= maxName && utf8.ValidString(name) && len(n.all) < maxNames
-		if fits && !slices.Contains(n.all, name) {
-			n.all = append(n.all, name)
+		if i, has := slices.BinarySearch(n.all, name); fits && !has {
+			n.all = slices.Insert(n.all, i, name)
 		}
 	}
 }
@@ -220,7 +217,5 @@ func (n *Names) Add(names ...string) {
 func (n *Names) Sorted() []string {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	sorted := slices.Clone(n.all)
-	slices.Sort(sorted)
-	return sorted
+	return slices.Clone(n.all)
 }

@@ -54,9 +54,9 @@ func Of(r store.Record, now time.Time) State {
 	}
 }
 
-// Waits reports whether somebody has to settle the record now, as far as the record tells. Its
-// attention only says that its handler does not simply execute again after a crash, and since when
-// somebody waits. Status, reason, lease and steps decide.
+// Waits reports whether somebody has to settle the record now. Its attention only says that its
+// handler does not simply execute again after a crash, and since when. Status, reason, lease and
+// steps decide.
 func Waits(r store.Record, now time.Time) bool {
 	due := r.Attention != "" && store.Reached(r.AttentionAt, now)
 	switch Of(r, now) {
@@ -77,14 +77,14 @@ func WaitsLater(r store.Record, now time.Time) bool {
 	return Of(r, now) == Released && len(r.Steps) > 0 && !Waits(r, now)
 }
 
-// MayRun reports whether the entry of the index can be that of an execution that runs: its claim
-// was written with attention that is not due yet. The record itself need not be read.
+// MayRun reports whether an entry of the index can be that of an execution that runs: its attention
+// is not due yet. The record itself need not be read.
 func MayRun(entry store.Record, now time.Time) bool {
 	return entry.Status == store.StatusInProgress && entry.Reason == "" && !store.Reached(entry.AttentionAt, now)
 }
 
-// Landed reports whether a record that refused a write is what the write makes of it: the write was
-// applied, and its reply was lost.
+// Landed reports whether a record that refused a write is what the write makes of it: it was applied,
+// and its reply was lost.
 func Landed(held, next store.Record) bool {
 	return held.Status == next.Status && held.Owner == next.Owner && held.AttentionAt.Equal(next.AttentionAt)
 }
@@ -93,23 +93,17 @@ func Landed(held, next store.Record) bool {
 type Claimant struct {
 	Policy
 
-	// Key and Fingerprint are those of its request. A reconciliation has no fingerprint.
-	Key, Fingerprint string
-	// Trace is the trace context of its execution. A reconciliation has none, and leaves that of
-	// the record.
-	Trace string
+	// Key and Fingerprint are those of its request, Trace the trace context of its execution. A
+	// reconciliation has no fingerprint, and leaves the trace of the record.
+	Key, Fingerprint, Trace string
 	// Owner is the token of its claim, and Lease the end of the lease that it takes.
 	Owner string
 	Lease time.Time
-	// Callers are the owners of the claims that the delivery is made under, by a handler that calls
-	// another one.
+	// Callers are the owners of the claims of the handlers that call this one.
 	Callers []string
-	// Marks are the steps that its execution marks before they begin, as far as they are known: in
-	// ascending order.
-	Marks []string
-	// Derived are the names of the derived keys that its execution may hand out, as far as they are
-	// known before.
-	Derived []string
+	// Marks are the steps that its execution marks before they begin, and Derived the names of the
+	// derived keys that it may hand out, as far as they are known before: in ascending order.
+	Marks, Derived []string
 	// OnlyDue leaves alone what a reconciliation is not to ask about yet, or any more.
 	OnlyDue bool
 }
@@ -171,8 +165,7 @@ type Before struct {
 	Trace string
 }
 
-// Meets is the one place that says what a held record means for who meets it. The zero record says
-// that there is none.
+// Meets says what a held record means for who meets it. The zero record says that there is none.
 func (c Claimant) Meets(held store.Record, now time.Time) Judgement {
 	if c.Asks {
 		return c.inquires(held, now)
@@ -228,8 +221,8 @@ func (c Claimant) meetsCrash(held store.Record, now time.Time) Judgement {
 	}
 }
 
-// inquires says what a held record means for a reconciliation: it takes what somebody has to
-// settle, and never a key that nobody holds.
+// inquires is Meets for a reconciliation. It takes what somebody has to settle, and never a key that
+// nobody holds.
 func (c Claimant) inquires(held store.Record, now time.Time) Judgement {
 	state := Of(held, now)
 	notDue := c.OnlyDue && (held.GivenUp() || held.AttentionAt.After(now))
@@ -269,23 +262,20 @@ func (c Claimant) takeOver(held store.Record, now time.Time) Judgement {
 	state, ours := Of(held, now), counted(held)
 	before := Before{
 		Open: state == Unknown || state == Reopened, Attention: held.Attention, AttentionAt: held.AttentionAt,
-		Derived: held.Derived, Unseen: unseenOf(ours), Trace: held.Trace,
+		Derived: held.Derived, Unseen: unseenOf(ours), Trace: held.Trace, Reason: held.Reason,
 	}
-	switch state {
+	switch state { //nolint:exhaustive // the others say why
 	case Crashed:
 		before.Reason = store.ReasonCrashed
 	case Released:
 		before.Reason = store.ReasonReleased
-	default:
-		before.Reason = held.Reason
 	}
 	next := c.claimed(ours, now)
 	if state == Crashed && !c.Asks {
 		next.Story = told(next.Story, now, TakenOver, "")
 	}
 	if before.Open {
-		// Should we crash, the outcome is as unknown as it was, and somebody is to be asked once
-		// our lease has ended.
+		// Should we crash, the outcome is as unknown as it was, and due when our lease has ended.
 		next.Reason, next.Attention, next.AttentionAt = held.Reason,
 			cmp.Or(held.Attention, store.AttentionOf(held.Key)), next.Lease
 		next.Expiry = later(next.Expiry, held.Expiry) // who settles it gets the time that there was
@@ -296,8 +286,7 @@ func (c Claimant) takeOver(held store.Record, now time.Time) Judgement {
 	return Judgement{Verdict: TakeOver, Seen: held, Next: next, Before: before}
 }
 
-// takeOpen takes over a record and leaves it open: should we crash, it is due when our lease has
-// ended.
+// takeOpen takes over a record and leaves it open: should we crash, it is due when our lease ends.
 func (c Claimant) takeOpen(held store.Record, now time.Time) Judgement {
 	j := c.takeOver(held, now)
 	if held.Reason == "" { // a step that is recorded meanwhile may tell all that it did

@@ -15,11 +15,10 @@ type Policy struct {
 	// RefuseCrashed makes a crashed execution UNKNOWN, instead of executing again: somebody has to
 	// know of it. Then each step is marked before it begins.
 	RefuseCrashed bool
-	// Resolves says that there is a resolver: it is asked about executions that crashed, and about
-	// UNKNOWN records. It is set only with RefuseCrashed.
+	// Resolves says that there is a resolver, which is asked about executions that crashed, and
+	// about UNKNOWN records. It is set only with RefuseCrashed.
 	Resolves bool
-	// Asks says that the claims are those of a reconciliation: it asks about a record, and executes
-	// nothing.
+	// Asks says that a reconciliation claims: it asks about a record, and executes nothing.
 	Asks bool
 	// Layout is the form in which results are stored.
 	Layout store.Layout
@@ -60,10 +59,8 @@ func expiryAt(t, lease time.Time) time.Time {
 //
 // Where somebody has to know of a crash, the record carries attention that is due when its lease
 // ends: should this process die, the index has the record. A renewal does not move it, because who
-// reads the index reads the record, too.
-//
-// A process that dies tells no names, so the record has those that its execution may hand out,
-// beside those of executions before.
+// reads the index reads the record, too. A process that dies tells no names, so the record has those
+// that its execution may hand out, beside those of executions before.
 func (c Claimant) claimed(r store.Record, now time.Time) store.Record {
 	derived := r.Derived
 	r = unattended(r)
@@ -77,8 +74,7 @@ func (c Claimant) claimed(r store.Record, now time.Time) store.Record {
 	r.Expiry = c.expiryInProgress(c.Lease, now)
 	r.Attempt++
 	if !c.Asks && !c.RefuseCrashed {
-		// Should it die, it may have begun any step but those that it marks, and others had not
-		// begun.
+		// should it die, it may have begun any step but those that it marks
 		r.Unmarked, r.StepNames = true, slices.DeleteFunc(slices.Clone(c.Marks), unseenOf(r).May)
 	}
 	r.Steps = nil // those of the record stay
@@ -89,7 +85,7 @@ func (c Claimant) claimed(r store.Record, now time.Time) store.Record {
 }
 
 // counted is a record as we write it on. One of AWS Powertools counts no execution, but there was
-// one, and it may have begun any step: it has marked none.
+// one, which may have begun any step.
 func counted(r store.Record) store.Record {
 	if r.Attempt == 0 {
 		r.Attempt, r.Unmarked, r.StepNames = 1, true, nil
@@ -113,24 +109,26 @@ func (p Policy) Renewed(mine store.Record, lease, now time.Time) store.Record {
 	return mine
 }
 
-// Completed is the record of a claim with the result. The reason tells a stored error from a stored
-// value.
+// Completed is the record of a claim with the result.
 func (p Policy) Completed(mine store.Record, reason string, result []byte, now time.Time) store.Record {
-	r := unattended(mine)
+	r := completed(unattended(mine), reason, result, now)
 	if p.Asks {
 		r.Story = told(r.Story, now, Settled, "executed"+byReconciliation)
 	}
-	r.Status, r.Reason, r.Result, r.Tries = store.StatusCompleted, reason, result, 0
-	r.Unmarked, r.StepNames = false, nil
-	r.Seal = store.Seal(r.Owner, result)
-	r.CompletedAt = now.Truncate(time.Millisecond)
 	r.Expiry = expiryAt(now.Add(p.Retention), time.Time{})
 	r.Lease = time.Time{}
 	return r
 }
 
-// CompletedBy reports whether the claim with this token has completed a record: its own reply was
-// lost, or it committed.
+// completed is r with a result. The reason tells a stored error from a stored value.
+func completed(r store.Record, reason string, result []byte, now time.Time) store.Record {
+	r.Status, r.Reason, r.CompletedAt = store.StatusCompleted, reason, now.Truncate(time.Millisecond)
+	r.Result, r.Parts, r.Seal = result, "", store.Seal(r.Owner, result)
+	r.Unmarked, r.StepNames, r.Tries = false, nil, 0
+	return r
+}
+
+// CompletedBy reports whether the claim with this token has completed a record.
 func CompletedBy(held store.Record, owner string) bool {
 	return strings.HasPrefix(held.Seal, owner+".")
 }
@@ -154,8 +152,8 @@ type Ended struct {
 	Derived []string
 }
 
-// EndsUnknown is the record of a claim as its owner makes it UNKNOWN. One that was UNKNOWN before,
-// and that nobody has settled since, waits as long as it did.
+// EndsUnknown is the record of a claim as its owner makes it UNKNOWN. One that was UNKNOWN before
+// waits as long as it did.
 func (p Policy) EndsUnknown(mine store.Record, before Before, e Ended, now time.Time) store.Record {
 	r := p.Unknown(mine, e.Reason, now)
 	r.Lease, r.Derived = time.Time{}, e.Derived
@@ -173,9 +171,9 @@ func (p Policy) EndsUnknown(mine store.Record, before Before, e Ended, now time.
 	return r
 }
 
-// Stepped is the record of a claim, as it was seen, with a step. Its expiry is raised, so that who
-// resumes finds what is recorded. It says the lease that the expiry covers: a copy that comes after
-// a renewal is refused, and cannot make the record expire under its lease.
+// Stepped is the record of a claim, as it was seen, with a step. Its expiry is raised for whoever
+// resumes. It says the lease that the expiry covers: a copy that comes after a renewal is refused,
+// and cannot make the record expire under its lease.
 func (p Policy) Stepped(seen store.Record, lease time.Time, name string, step store.Step, now time.Time) store.Record {
 	r := seen
 	if r.Status == store.StatusUnknown {
@@ -253,17 +251,16 @@ func GaveUp(r store.Record, now time.Time) store.Record {
 }
 
 // TakenBack is what was seen, restored after a takeover that may have been applied: a crash stays a
-// crash. Its lease has ended and it has a token of nobody, so that nothing which its owner or we
-// have sent, and which is still on its way, can match.
+// crash. Its lease has ended and it has a token of nobody: nothing that its owner or we have sent,
+// and that is still on its way, can match.
 func TakenBack(seen store.Record, now time.Time) store.Record {
 	seen.Owner, seen.Lease = rand.Text(), now.Truncate(time.Millisecond)
 	seen.Steps = nil // those of the record stay
 	return seen
 }
 
-// Unleased is a record of our own as Swap and Delete are to compare it: by its token, not by its
-// lease, which a renewal whose reply was lost may have moved; and with an expiry that is always
-// written anew.
+// Unleased is a record of our own as Swap and Delete are to compare it: by its token, and not by
+// its lease, which a renewal whose reply was lost may have moved. Its expiry is always written anew.
 func Unleased(mine store.Record) store.Record {
 	mine.Lease, mine.Expiry, mine.StepWrites = time.Time{}, time.Time{}, store.AnyStepWrites
 	return mine
@@ -271,7 +268,7 @@ func Unleased(mine store.Record) store.Record {
 
 // MayComplete reports whether an execution that has lost its record may complete it in the place of
 // who took it: that one has crashed, too, and stands for the same request. The verdict of an
-// operator is final. Who claimed the record after one may complete it.
+// operator is final, but for who claimed the record after it.
 func (c Claimant) MayComplete(held, mine store.Record, now time.Time) bool {
 	overruled := held.SettledBy != "" && (held.Released() || !held.SettledAt.Equal(mine.SettledAt))
 	return !c.Asks && c.Same(held) && held.Status == store.StatusInProgress && held.Unheld(now) && !overruled
@@ -284,9 +281,9 @@ func unattended(r store.Record) store.Record {
 }
 
 // Unseen says which steps may have begun without a start mark, of those that the record does not
-// have. The zero value is none. Nobody changes the names.
+// have: only Names, or, with Any, each one except Names. These are in ascending order, and nobody
+// changes them. The zero value is none.
 type Unseen struct {
-	// Any says that each step may, except Names. Else only Names may. They are in ascending order.
 	Any   bool
 	Names []string
 }
@@ -300,7 +297,7 @@ func (u Unseen) Some() bool { return u.Any || len(u.Names) > 0 }
 // May reports whether the step may have begun unseen.
 func (u Unseen) May(name string) bool { return u.Any != slices.Contains(u.Names, name) }
 
-// With says of one step whether it may have begun unseen.
+// With also says of one step whether it may have begun unseen.
 func (u Unseen) With(name string, may bool) Unseen {
 	if u.May(name) == may {
 		return u

@@ -7,13 +7,12 @@ import (
 	"github.com/go-idempotent/idempotent/store"
 )
 
-// Settling is who settles a record by hand, as what, when and why, and for how long the record is
+// Settling is who settles a record by hand, why, as what and when, and for how long the record is
 // kept at least.
 type Settling struct {
-	By, Why   string
-	What      string
-	Now       time.Time
-	Retention time.Duration
+	By, Why, What string
+	Now           time.Time
+	Retention     time.Duration
 }
 
 // settled is a record that somebody has settled. A new owner fences off whatever was sent before.
@@ -27,20 +26,13 @@ func (s Settling) settled(seen store.Record) store.Record {
 	return r
 }
 
-// Completed is a record that was settled with a result. The reason tells a stored error from a
-// stored value.
+// Completed is a record that was settled with a result.
 func (s Settling) Completed(seen store.Record, reason string, result []byte) store.Record {
-	r := s.settled(seen)
-	r.Unmarked, r.StepNames = false, nil
-	r.Status, r.Reason = store.StatusCompleted, reason
-	r.Result, r.Parts = result, ""
-	r.Seal = store.Seal(r.Owner, result)
-	r.CompletedAt = s.Now.Truncate(time.Millisecond)
-	return r
+	return completed(s.settled(seen), reason, result, s.Now)
 }
 
-// Released is a record that is left to the next request, as was said, with what it then has of
-// steps. About says which step the verdict was about: it tells nothing of others. Without one all
+// Released is a record that is left to the next request, with what it then has of steps. About says
+// which step the verdict was about, and end is its end: it tells nothing of others. Without one all
 // start marks that are open are removed.
 func (s Settling) Released(seen store.Record, about string, end store.Step) store.Record {
 	r := s.settled(seen)

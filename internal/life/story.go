@@ -13,8 +13,8 @@ import (
 type Moment struct {
 	At   time.Time
 	What string
-	// Detail is a reason, the type of an error, or who has settled the record, and how. It never is
-	// a text of a handler.
+	// Detail is a reason, the type of an error, or who has settled the record, and how, and never a
+	// text of a handler.
 	Detail string
 }
 
@@ -34,7 +34,7 @@ const (
 	Settled = "settled"
 )
 
-// A story keeps the last moments, within these bounds. What is older is forgotten first.
+// A story keeps the last moments within these bounds.
 const (
 	mostMoments = 5
 	mostStory   = 250
@@ -70,8 +70,8 @@ func short(detail string) string {
 	return strings.TrimSpace(detail[max(0, len(detail)-mostDetail):])
 }
 
-// StoryOf returns the moments that a record tells, the first one first. What is no moment, because
-// something else wrote it, is left out.
+// StoryOf returns the moments that a record tells, the first one first, without what is none,
+// because something else wrote it.
 func StoryOf(r store.Record) []Moment {
 	var moments []Moment
 	for line := range strings.Lines(r.Story) {
@@ -90,8 +90,7 @@ func of(line string) Moment {
 	return Moment{time.UnixMilli(n), what, detail}
 }
 
-// UnknownSince is when a record became UNKNOWN, whatever was asked about it since. It is the zero
-// time for one that is not, or does not tell.
+// UnknownSince is when a record became UNKNOWN, whatever was asked about it since, or the zero time.
 func UnknownSince(r store.Record) time.Time {
 	open := r.Status == store.StatusUnknown || r.Status == store.StatusInProgress && r.Reason != "" && !r.Released()
 	moments := StoryOf(r)

@@ -99,16 +99,14 @@ func (c *commit) do(ctx context.Context, answer any) (fault *execution.Fault) {
 	return fault
 }
 
-// longestStandstill is for how long a commit under a renewed lease waits for steps of which none
-// ends.
+// longestStandstill is for how long a commit under a renewed lease waits while no step ends.
 const longestStandstill = 30 * time.Second
 
 // alone waits until nothing else of the execution writes to the record. A lease that has ended
 // meanwhile is lost.
 //
-// The wait is bounded, also where the handler has taken its deadline from the context: a step that
-// commits with the context of its handler cannot be told from one beside the commit, and would wait
-// for itself.
+// The wait is bounded, also where the context has lost its deadline: a step that commits with the
+// context of its handler cannot be told from one beside the commit, and would wait for itself.
 func (c *commit) alone(ctx context.Context) *execution.Fault {
 	patience := longestStandstill
 	if end := c.claim.handlerEnd; !end.IsZero() {
@@ -121,8 +119,7 @@ func (c *commit) alone(ctx context.Context) *execution.Fault {
 	}
 	if err := c.all.steps.standStill(ctx, c.all.returned, patience); err != nil {
 		reason := fmt.Sprintf("it has waited for the steps that run: %s; the function of a step uses the context "+
-			"that it is given",
-			strings.Join(c.all.steps.names(), ", "))
+			"that it is given", strings.Join(c.all.steps.names(), ", "))
 		return &execution.Fault{Kind: execution.ErrCommitRefused, Reason: reason, Err: err}
 	}
 	c.claim.beside.stop(false)
@@ -133,8 +130,8 @@ func (c *commit) alone(ctx context.Context) *execution.Fault {
 	return fault
 }
 
-// send sends the commit until the store has decided, or time is over. What is sent again is the
-// same, with the same token, unless the lease in the condition was another one.
+// send sends the commit until the store has decided, or time is over: the same, with the same token,
+// unless the lease in the condition was another one.
 func (c *commit) send(ctx context.Context, text []byte) *execution.Fault {
 	transfer := transferTime(len(text))
 	end, err := c.claim.commitEnd(ctx, transfer)
@@ -180,8 +177,7 @@ func (c *commit) send(ctx context.Context, text []byte) *execution.Fault {
 	return c.failed(ctx, end, errRestless)
 }
 
-// try sends the commit once, in so little time that a reply which never comes leaves room for
-// another try.
+// try sends the commit once, in so little time that a lost reply leaves room for another try.
 func (c *commit) try(ctx context.Context, tries time.Time, transfer time.Duration, token string) (
 	held store.Record, committed bool, _ error,
 ) {
@@ -193,8 +189,8 @@ func (c *commit) try(ctx context.Context, tries time.Time, transfer time.Duratio
 	return c.to.Commit(ctx, c.seen, c.next, c.writes, token)
 }
 
-// token names what is sent, in 36 characters. The seal in it has the owner, the answer, and which
-// commit of the execution it is; the move tells which condition.
+// token names what is sent, in 36 characters. Its seal has the owner, the answer, and which commit of
+// the execution it is; the move tells which condition.
 func (c *commit) token(move int) string {
 	sum := sha256.Sum256(fmt.Appendf(nil, "%s %s %d", c.next.Seal, c.next.Key, move))
 	return base64.RawURLEncoding.EncodeToString(sum[:27])
@@ -218,8 +214,7 @@ func (c *commit) landed() *execution.Fault {
 	return nil
 }
 
-// leaseLost notes that the record is somebody else's. No condition of what was sent can hold any
-// more.
+// leaseLost notes that the record is somebody else's: no condition of what was sent holds any more.
 func (c *commit) leaseLost(held store.Record) *execution.Fault {
 	c.all.steps.note(func(k *stepsKnown) { k.takenBy(held) })
 	c.all.failed = execution.ErrLeaseLost
@@ -240,7 +235,7 @@ func (c *commit) declined(ctx context.Context, end time.Time, cause error) *exec
 }
 
 // failed is a commit that the store did not take. The record tells whether it has landed all the
-// same; if not, it never will.
+// same. If not, it never will.
 func (c *commit) failed(ctx context.Context, end time.Time, cause error) *execution.Fault {
 	c.all.steps.failed(cause)
 	undone, fault := c.fence(ctx, end)
@@ -261,10 +256,9 @@ func (c *commit) unread(cause error) *execution.Fault {
 	}
 }
 
-// fence moves the lease, which the condition of every attempt names, so that none can be applied
-// any more, and reports whether nothing of the commit is applied then. Where each of them was
-// answered there is nothing to do. If a record refuses this, it tells what has become of the
-// commit.
+// fence moves the lease, which the condition of every attempt names, unless each was answered: none
+// can be applied any more. It reports whether nothing of the commit is applied then. A record that
+// refuses to be moved tells what has become of the commit.
 func (c *commit) fence(ctx context.Context, end time.Time) (undone bool, otherwise *execution.Fault) {
 	if !c.open {
 		return true, nil
@@ -291,8 +285,8 @@ func (c *commit) fence(ctx context.Context, end time.Time) (undone bool, otherwi
 }
 
 // commitEnd bounds a commit: by the end of the handler's context, which leaves the reserve for what
-// follows; under a lease that is renewed as a settlement is bounded, too; and by a deadline that
-// the handler has given it.
+// follows, and by a deadline that the handler has given it; under a lease that is renewed also as a
+// settlement is bounded.
 func (c *claim) commitEnd(ctx context.Context, transfer time.Duration) (end time.Time, err error) {
 	if end = c.handlerEnd; c.heartbeat {
 		end, err = c.settleEnd(ctx, transfer)

@@ -3,6 +3,7 @@ package protocol
 import (
 	"context"
 	"errors"
+	"sync"
 	"time"
 
 	"github.com/go-idempotent/idempotent/internal/execution"
@@ -36,10 +37,11 @@ type Settings struct {
 	// Repeatable says that repeating the effect does no harm: a completion that fails leaves the
 	// record in progress, so that it is executed again once its lease has ended.
 	Repeatable bool
-	// StepTypes, Marks and Learned are what executions of this process have shown. Learned are the
-	// names of the derived keys that they have handed out, where somebody has to know of a crash:
-	// an execution that dies tells none.
-	StepTypes StepTypes
+	// StepTypes, Marks and Learned are what executions of this process have shown. StepTypes has
+	// the types of results of steps, with why they cannot be recorded, if so. Learned are the names
+	// of the derived keys that were handed out, where somebody has to know of a crash: an execution
+	// that dies tells none.
+	StepTypes sync.Map
 	Marks     Marks
 	Learned   execution.Names
 }

@@ -13,9 +13,9 @@ import (
 	"github.com/go-idempotent/idempotent/store"
 )
 
-// Inquiry is one question about the record of an execution that ended without saying how. No event
-// comes with it, and nothing executes. It stands beside a delivery: it claims the record as one
-// would, and has neither steps nor commits. It is used once, by one goroutine.
+// Inquiry is one question about the record of an execution that ended without saying how. It claims
+// the record as a delivery would, but there is no event, and nothing executes. It is used once, by
+// one goroutine.
 type Inquiry struct {
 	*Settings
 	RecordKey string
@@ -32,8 +32,7 @@ type Inquiry struct {
 
 	claim  claim
 	report report.Delivery
-	// steps are those of the record. handed are the names of the derived keys that the execution
-	// before got.
+	// steps are those of the record, handed the names of the derived keys of the execution before.
 	steps  stepsKnown
 	handed execution.Names
 }
@@ -56,8 +55,8 @@ type Inquired struct {
 const (
 	// InquiryUnreadable: the record cannot be understood.
 	InquiryUnreadable report.ReconcileOutcome = "unreadable"
-	// InquiryFailed: the store could not answer, or take the verdict. What is claimed crashes, and
-	// is due then.
+	// InquiryFailed: the store could not answer, or take the verdict. What is claimed is due again
+	// when its lease ends.
 	InquiryFailed report.ReconcileOutcome = "failed"
 )
 
@@ -133,8 +132,8 @@ func (q *Inquiry) ask(ctx context.Context) Inquired {
 // errTooLate is why a resolver was not believed that said that nothing had happened.
 var errTooLate = errors.New("the resolver answered after the time for it")
 
-// handOver reports whether the record was asked about as often as it is to be, and is handed to
-// somebody before it is given up.
+// handOver reports whether the record was asked about often enough, and is handed to somebody before
+// it is given up.
 func (q *Inquiry) handOver() bool {
 	mine := q.claim.mine
 	return q.MaxTries > 0 && mine.Tries >= q.MaxTries && q.GiveUp != nil && !mine.GivenUp()

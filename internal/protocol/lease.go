@@ -26,14 +26,14 @@ func (c *claim) begin(ctx context.Context) {
 	c.protected.held, c.protected.lease = held, c.as.Lease // nothing runs beside yet
 }
 
-// protected is until when a lease protects a claim: held by the clock of contexts, lease by the
-// clock of records.
+// protected is until when a lease protects a claim: held by the clock of contexts, lease by that of
+// records.
 type protected struct {
 	mu          sync.Mutex
 	held, lease time.Time
 }
 
-// until is a later lease of the claim. One that is not later changes nothing: it was overtaken.
+// until notes a lease of the claim, unless a later one has overtaken it.
 func (p *protected) until(held, lease time.Time) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -58,14 +58,13 @@ func (c *claim) leaseOver() bool {
 	return !time.Now().Before(held) || store.Reached(lease, c.Now())
 }
 
-// longestKilled is the longest that an execution environment lives which Lambda kills at its
-// deadline, as AWS documents it. Managed Instances run up to 90 minutes and nobody kills them: a
-// lease until such a deadline would block the key of a crashed process for as long.
+// longestKilled is the longest that an invocation may run which Lambda kills at its deadline, as AWS
+// documents it. On Managed Instances one runs up to 90 minutes and nobody kills it: a lease until
+// such a deadline would block the key of a crashed process for as long.
 const longestKilled = 15 * time.Minute
 
-// leaseFromNow is the end of a lease that is taken now: the invocation's deadline and a margin. The
-// margin covers a process that is killed late and clocks that differ. A lease that is renewed is
-// the default one.
+// leaseFromNow is the end of a lease that is taken now: the default one, if it is renewed, or the
+// deadline and a margin for a process that is killed late and clocks that differ.
 func (c *claim) leaseFromNow() time.Time {
 	left := c.Timing.Lease
 	if !c.heartbeat {
@@ -75,10 +74,9 @@ func (c *claim) leaseFromNow() time.Time {
 }
 
 // handlerContext is the context the handler runs with. It ends a little before the invocation's
-// deadline, with the cause of that deadline. The lease is renewed beside the handler: from a third
-// of it on, or if the handler overruns its deadline in a process that nobody kills: on Lambda
-// Managed Instances, in a container, in a test. The context ends as soon as the lease is lost. The
-// returned function ends both, and waits for the renewal.
+// deadline, with the cause of that, and as soon as the lease is lost. The lease is renewed beside the
+// handler: from a third of it on, or if the handler overruns its deadline in a process that nobody
+// kills. The returned function ends both, and waits for the renewal.
 func (c *claim) handlerContext(ctx context.Context) (context.Context, func()) {
 	ended, lost := func() {}, func(error) {}
 	if !c.deadline.IsZero() {
@@ -86,8 +84,7 @@ func (c *claim) handlerContext(ctx context.Context) (context.Context, func()) {
 		c.handlerEnd = c.deadline.Add(-c.reserve)
 		ctx, ended = context.WithDeadline(ctx, c.handlerEnd)
 	}
-	// The first renewal of an overrun is tried in the second half of the margin, in which a killed
-	// process sends nothing.
+	// An overrun is renewed first in the second half of the margin, when a killed process is dead.
 	first := c.deadline.Add(c.Timing.Margin / 2)
 	if c.heartbeat {
 		ctx, lost = context.WithCancelCause(ctx)
@@ -111,15 +108,14 @@ func (c *claim) handlerContext(ctx context.Context) (context.Context, func()) {
 	}
 }
 
-// longestOverrun is for how long after its deadline a handler keeps its claim. Beyond it the lease
-// ends, so that a handler which hangs does not block its key for ever.
+// longestOverrun is for how long after its deadline a handler keeps its claim. One that hangs does not
+// block its key for ever.
 const longestOverrun = 15 * time.Minute
 
 // keepRenewed renews the lease at every third of it, that of an overrun at once, until ctx ends or
 // the handler has overrun its deadline for too long. It tries each renewal until a margin before
-// the lease would end; the first one of an overrun in a half of what is left of the margin. It
-// returns an error once the lease cannot be held: at that instant, or at once if someone else has
-// the record.
+// the lease would end, and the first one of an overrun in a half of what is left of the margin. It
+// returns an error when the lease cannot be held any longer, or somebody else has the record.
 func (c *claim) keepRenewed(ctx context.Context) error {
 	next := time.Now()
 	limit := next.Add(c.Timing.Margin / 4)
@@ -196,8 +192,8 @@ type background struct {
 	joined chan struct{}
 }
 
-// start runs what is given in a goroutine of its own, in a context whose end is not that of ctx. It
-// does nothing if the handler has ended already.
+// start runs what is given in a goroutine of its own, in a context whose end is not that of ctx,
+// unless the handler has ended already.
 func (b *background) start(ctx context.Context, run func(context.Context)) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -227,7 +223,7 @@ func (b *background) stop(forGood bool) {
 	}
 }
 
-// goOn begins anew what was held. Where nothing was, it does nothing: what runs is not begun twice.
+// goOn begins anew what was held: what runs is not begun twice.
 func (b *background) goOn() {
 	b.mu.Lock()
 	defer b.mu.Unlock()

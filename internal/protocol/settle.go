@@ -14,10 +14,9 @@ import (
 )
 
 // settle ends the claim: it completes the record, makes it UNKNOWN, or releases it. The outcome is
-// Executed if the handler's own result is the answer; if not, someone else's is. No failure here
-// hides that result, and none leads to a second execution that the caller could have been spared.
-//
-// ctx gives the values of the handler's context; its end does not count any more.
+// Executed if the handler's own result is the answer, and not somebody else's. No failure here hides
+// that result, and none leads to a second execution that the caller could have been spared. Of ctx,
+// the handler's context, only the values count.
 func (d *Delivery) settle(ctx context.Context, e ending) Result {
 	started := time.Now()
 	defer func() { d.Report.Settle = since(started) }()
@@ -60,9 +59,9 @@ func (d *Delivery) landed(ctx context.Context, e ending) Result {
 	return Result{Outcome: report.Executed, Committed: true, Record: c, Expires: c.Expiry, Same: same}
 }
 
-// hasLanded reports whether a record that refused a write of ours was made by a commit of ours,
-// although that was answered otherwise: something between us and the store has sent it twice. Then
-// rows and answer are there, and count.
+// hasLanded reports whether a record that refused a write of ours was made by a commit of ours that
+// was answered otherwise: something between us and the store has sent it twice. Its rows and its
+// answer are there, and count.
 func (d *Delivery) hasLanded(held store.Record) bool {
 	if held.Seal == "" {
 		return false
@@ -79,9 +78,9 @@ func (d *Delivery) hasLanded(held store.Record) bool {
 	return false
 }
 
-// leave writes nothing. Where the lease was lost, the record is somebody else's or will be; where
-// the result of a step was lost that may be repeated, the end of the lease heals it. Who says that
-// its lease was lost is answered as who finds it when it completes.
+// leave writes nothing. Where the lease was lost, the record is somebody else's or will be. Where the
+// result of a step was lost that may be repeated, the end of the lease heals it. Who says that its
+// lease was lost is answered as who finds that out when it completes.
 func (d *Delivery) leave(ctx context.Context, e ending) Result {
 	own := Result{Outcome: report.Executed}
 	taken := d.steps.known.taken
@@ -100,10 +99,8 @@ func (d *Delivery) leave(ctx context.Context, e ending) Result {
 }
 
 // complete stores the result. If it cannot, a last small write says that the effect happened and
-// its result is lost: nobody must execute again.
-//
-// An effect that may be repeated needs no last word: the record stays in progress, and its lease
-// heals it by itself. Only a result that can never be stored would be lost again and again.
+// its result is lost: nobody must execute again. Where the effect may be repeated the record stays
+// in progress, and the end of its lease heals it, but for a result that can never be stored.
 func (d *Delivery) complete(ctx context.Context, end time.Time, e ending) Result {
 	tries := end
 	if !d.Repeatable {
@@ -135,9 +132,9 @@ func (d *Delivery) becomeUnknown(ctx context.Context, end time.Time, reason stri
 }
 
 // release ends the claim without a result, so that the next delivery executes. Its failure goes to
-// the observer; the lease bounds what it costs. What steps have recorded stays. The record stays,
-// too, if a commit was not answered: in its place a copy of our claim that comes late could put the
-// record back which a late copy of the commit needs.
+// the observer, and the lease bounds what it costs. The record stays if steps are recorded, and if a
+// commit was not answered: a late copy of our claim could put the record back which a late copy of
+// the commit needs.
 func (d *Delivery) release(ctx context.Context, end time.Time) Result {
 	var next store.Record // nothing
 	if len(d.steps.known.held) > 0 || d.commits.doubt {
@@ -186,9 +183,8 @@ func (d *Delivery) lostLease() {
 	d.Report.Settlement, d.Report.StoreErr = report.Elsewhere, execution.ErrLeaseLost
 }
 
-// elsewhere decides what a caller gets whose lease was lost to someone else. If they stand for the
-// same request, their answer is the one that all callers agree on; in every other case the
-// handler's own result is.
+// elsewhere decides what a caller gets whose lease was lost to someone else: their answer, if they
+// stand for the same request, so that all callers agree, and else the handler's own result.
 func (d *Delivery) elsewhere(ctx context.Context, held store.Record, ours store.Status, now time.Time) Result {
 	d.lostLease()
 	own := Result{Outcome: report.Executed}
@@ -243,14 +239,13 @@ func (d *Delivery) removed(ctx context.Context, end time.Time) (released bool, _
 	return deleted || tries > 1, err
 }
 
-// lastWordBudget is the part of a settlement that is kept for marking a record whose result could
-// not be stored.
+// lastWordBudget is what is kept of a settlement to mark a record whose result was not stored.
 const lastWordBudget = 500 * time.Millisecond
 
 // conclude replaces our claim by next, the record it ends in: the result, an unknown outcome, or a
-// record of nobody. It returns the record that is there then, and whether that is ours: as this
-// write made it, an earlier one, or a commit. steps are those that our record has, and hasLanded
-// tells the commits of the execution. It returns an error if the store did not let it.
+// record of nobody. It returns the record that is there then, and whether that is ours: by this
+// write, an earlier one, or a commit. steps are those that our record has, and hasLanded tells the
+// commits of the execution. It returns an error if the store did not let it.
 func (c *claim) conclude(
 	ctx context.Context, end time.Time, next store.Record, steps map[string]store.Step,
 	hasLanded func(store.Record) bool,
@@ -312,13 +307,11 @@ func keepForLast(end time.Time) time.Time {
 
 // settleEnd bounds a settlement: by the budget that an outage may take, with the time that the
 // result takes on its way; by the invocation's deadline, when Lambda kills the process; and by the
-// lease, without which someone else may execute. A quarter of the margin is left for clocks that
-// differ.
+// lease, less a quarter of the margin for clocks that differ.
 //
-// A lease that is too short even for half of the reserve is renewed first. That happens where the
-// result is very large, and where a handler has overrun its deadline in a process that still lives.
-//
-// It is safe for concurrent use. The error is that of such a renewal.
+// A lease that is too short even for half of the reserve is renewed first, and the error is that of
+// the renewal. That happens where the result is very large, and where a handler has overrun its
+// deadline. settleEnd is safe for concurrent use.
 func (c *claim) settleEnd(ctx context.Context, transfer time.Duration) (time.Time, error) {
 	now, budget := time.Now(), c.Timing.ClaimBudget+transfer
 	least := min(c.Timing.Reserve, c.Timing.ClaimBudget)/2 + transfer

@@ -3,7 +3,7 @@ package protocol
 import (
 	"context"
 	"errors"
-	"sync"
+	"fmt"
 	"time"
 
 	"github.com/go-idempotent/idempotent/internal/errortype"
@@ -27,8 +27,13 @@ func (all *steps) step(ctx context.Context, name string, e execution.Effect) *ex
 	case under.Step != "":
 		return stepRefused("it begins inside of another step, which would run both again")
 	}
-	if unfit := all.claim.StepTypes.unfit(e); unfit != "" {
-		return stepRefused(unfit)
+	unfit, known := all.claim.StepTypes.Load(e.Result())
+	if !known {
+		unfit = e.Unfit()
+		all.claim.StepTypes.Store(e.Result(), unfit)
+	}
+	if unfit != "" {
+		return stepRefused(fmt.Sprint(unfit))
 	}
 	under.Step = name
 	s := step{
@@ -60,7 +65,7 @@ type step struct {
 	// it, and promised that the claim says that it is marked.
 	unseen, promised bool
 	// unmarked is true while its function has begun without a start mark, and nothing says what has
-	// become of it; encoding while what the function returned is encoded, which may panic.
+	// become of it. encoding is true while its result is encoded, which may panic.
 	unmarked, encoding bool
 }
 
@@ -128,8 +133,8 @@ func (s *step) resume(ctx context.Context) *execution.Fault {
 	return s.accept(text, s.held.Kind)
 }
 
-// accept makes what is recorded the outcome of the effect: also the first time, so that a handler
-// sees the same in each execution.
+// accept makes what is recorded the outcome of the effect, also the first time: a handler sees the
+// same in each execution.
 func (s *step) accept(text []byte, kind store.StepKind) *execution.Fault {
 	s.report.Bytes = len(text)
 	if err := s.effect.Accept(text, kind == store.StepFailure); err != nil {
@@ -178,7 +183,6 @@ func (s *step) unknown(err error) *execution.Fault {
 	return &execution.Fault{Kind: execution.ErrUnknownOutcome, Err: err}
 }
 
-// live says why the effect may not begin now.
 func (s *step) live(ctx context.Context) *execution.Fault {
 	return s.all.live(ctx, execution.ErrStepRefused)
 }
@@ -293,9 +297,8 @@ func unreadableStep(reason string, err error) *execution.Fault {
 	return &execution.Fault{Kind: execution.ErrUnreadable, Reason: reason, Err: err}
 }
 
-// write writes the step into the record, if that is still ours. It outlives the context: the effect
-// has happened. A record that somebody has found ended and made UNKNOWN still takes a result, and
-// no start mark.
+// write writes the step into the record, if that is still ours. A result outlives the context: the
+// effect has happened. A record that somebody has made UNKNOWN still takes one, and no start mark.
 func (s *step) write(ctx context.Context, text []byte, kind store.StepKind) error {
 	started := time.Now()
 	defer func() { s.report.Recording += time.Since(started) }()
@@ -347,19 +350,4 @@ func (s *step) write(ctx context.Context, text []byte, kind store.StepKind) erro
 		}
 	}
 	return errRestless
-}
-
-// StepTypes remembers which types of results can be recorded. Its zero value is ready; it is safe
-// for concurrent use.
-type StepTypes struct{ known sync.Map }
-
-// unfit says why values of the type cannot be recorded, empty if they can.
-func (t *StepTypes) unfit(e execution.Effect) string {
-	of := e.Result()
-	if problem, known := t.known.Load(of); known {
-		return problem.(string) //nolint:forcetypeassert // nothing else is stored
-	}
-	problem := e.Unfit()
-	t.known.Store(of, problem)
-	return problem
 }

@@ -23,15 +23,14 @@ const maxSteps = 100
 type steps struct {
 	claim *claim
 	mu    sync.Mutex
-	// over is true once the handler has returned, closed while a commit lets no step begin. left,
-	// unless nil, is closed when the next of those that run ends.
+	// over is true once the handler has returned, closed while a commit lets no step begin. left is
+	// closed when the next step ends; it may be nil.
 	over, closed bool
 	left         chan struct{}
-	// asked are the names that the handler has used, at most maxSteps, and running those of them
-	// whose steps run.
+	// asked are the names that the handler has used, and running those of them whose steps run.
+	// added is how many of those asked for the record did not have.
 	asked, running []string
-	// added is how many of those that were asked for the record did not have.
-	added int
+	added          int
 	// known does not change any more once the handler has returned: the settlement reads it.
 	known stepsKnown
 }
@@ -39,33 +38,29 @@ type steps struct {
 // stepsKnown is what is known of the steps of an execution.
 type stepsKnown struct {
 	// held are the steps of the record as far as the execution knows them, also those whose writes
-	// were not answered. The map is replaced and never changed: whoever has it may read it without
-	// the lock.
+	// were not answered. The map is replaced and never changed: it may be read without the lock.
 	held map[string]store.Step
-	// found are the names that the record had when the execution began. orphans are those among
+	// found are the names that the record had when the execution began, and orphans those among
 	// them that it did not ask for.
 	found, orphans []string
 	// idle are the steps whose start mark stands for nothing: their functions did not begin, or
 	// said that they did nothing.
 	idle map[string]bool
-	// unseen says which steps may have begun that the record does not have, in earlier executions
-	// and in this one. promised are those that it marks whatever the handler says now: the claim
-	// says so.
+	// unseen says which steps may have begun that the record does not have. promised are those that
+	// are marked whatever the handler says now: the claim says so.
 	unseen   life.Unseen
 	promised []string
 	// lost: an effect happened, or may go on, and its result is not recorded. never: it can never
-	// be recorded. uncertain: an effect may have happened. leaseLost: the record is somebody
-	// else's.
+	// be recorded. uncertain: an effect may have happened. leaseLost: the record is not ours.
 	lost, never, uncertain, leaseLost bool
-	// taken is the record that refused a write, without a key if it is gone, nil for none. It is
-	// never changed.
+	// taken is the record that refused a write, without a key if it is gone. It may be nil.
 	taken *store.Record
 
 	reports  []report.Step
 	storeErr error
 }
 
-// takenBy takes note of the record that refused a write, which has no key if there is none.
+// takenBy takes note of the record that refused a write.
 func (k *stepsKnown) takenBy(held store.Record) { k.leaseLost, k.taken = true, &held }
 
 // begin lets a step begin, and tells it what is known of it; or it says why not.
@@ -115,9 +110,9 @@ func (s *steps) end(one *step) {
 	}
 }
 
-// standStill lets no other step begin, and waits for those that run. It gives up if ctx ends before
-// them, if returned is closed because the handler has, or, unless patience is 0, if none has ended
-// for so long. Then it returns why.
+// standStill lets no other step begin, and waits for those that run. It returns why it gave up: ctx
+// has ended, returned was closed because the handler has, or, unless patience is 0, none has ended
+// for so long.
 func (s *steps) standStill(ctx context.Context, returned <-chan struct{}, patience time.Duration) error {
 	for left := s.shut(); left != nil; left = s.shut() {
 		var standstill <-chan time.Time
@@ -186,8 +181,7 @@ func (s *steps) write(name string, step store.Step) (others map[string]store.Ste
 	return others
 }
 
-// untouched notes that nothing has become of these steps, although a start mark says that they
-// began: a resolver has found that out. Their marks stand for nothing until their functions begin
+// untouched notes that the start marks of these steps stand for nothing until their functions begin
 // again. Without a name it is so of every step that is not recorded.
 func (k *stepsKnown) untouched(names ...string) {
 	if len(names) == 0 {
@@ -209,7 +203,7 @@ func (k *stepsKnown) untouched(names ...string) {
 const reasonContextEnded = "its context has ended"
 
 // live says why nothing may begin now that needs the claim: nothing protects that any more, or the
-// context has ended, which is a fault of the kind that is given.
+// context has ended, which is a fault of the given kind.
 func (s *steps) live(ctx context.Context, refused error) *execution.Fault {
 	lost := s.claim.leaseOver()
 	s.note(func(k *stepsKnown) {
@@ -242,8 +236,7 @@ func (s *steps) failed(err error) {
 	}
 }
 
-// stepsOf are the steps that the claimed record has when the execution begins, and which others may
-// have begun.
+// stepsOf is what the claimed record tells of steps when the execution begins.
 func stepsOf(c *claim) stepsKnown {
 	k := stepsKnown{held: c.mine.Steps, unseen: c.before.Unseen}
 	if c.mine.Unmarked {
@@ -273,8 +266,7 @@ func (s *steps) close() {
 	}
 }
 
-// resumable reports whether the steps tell all that the execution did, as [store.Record.Resumable]
-// does.
+// resumable is [store.Record.Resumable] for the execution.
 func (k *stepsKnown) resumable() bool {
 	for name, s := range k.held {
 		if s.Kind == store.StepStarted && !k.idle[name] {
@@ -311,24 +303,20 @@ type commits struct {
 
 	mu sync.Mutex
 	// over is true once the handler has returned: then returned is closed, which the first commit
-	// makes. under is closed when the commit that is under way has come to its end, nil if none is.
+	// makes. under is closed when the commit that is under way, if one is, has come to its end.
 	over            bool
 	returned, under chan struct{}
 
-	// What follows belongs to the commit that is under way, and, once the handler has returned, to
-	// the settlement.
+	// What follows belongs to the commit that is under way, and then to the settlement.
 
-	// landed is the record that a commit has made, nil if none has. It is never changed.
+	// landed is the record that a commit has made. It may be nil, and is never changed.
 	landed *store.Record
-	// failed is why no other commit may begin and no answer may be stored any more; nil if none has
-	// failed.
+	// failed is why no other commit may begin and no answer may be stored any more. It may be nil.
 	failed error
 	// sent are the records that the commits were to make, of those that were declined the seals.
-	// unread: nobody knows whether the last of them is there.
-	sent   []store.Record
-	unread bool
-	// doubt: an attempt of a commit was not answered.
-	doubt bool
+	// unread: nobody knows whether the last of them is there. doubt: an attempt was not answered.
+	sent          []store.Record
+	unread, doubt bool
 
 	reports []report.Commit
 }
@@ -371,7 +359,7 @@ func (c *commits) end(r report.Commit) {
 }
 
 // close ends the use of commits, because the handler has returned. It waits for one that is under
-// way in another goroutine: what becomes of that decides how the execution ends.
+// way: what becomes of that decides how the execution ends.
 func (c *commits) close() {
 	c.mu.Lock()
 	c.over = true
