@@ -246,16 +246,6 @@ func (c *commit) failed(ctx context.Context, end time.Time, cause error) *execut
 	return &execution.Fault{Kind: execution.ErrCommitFailed, Err: cause}
 }
 
-// unread is a commit of which nobody knows whether it has landed.
-func (c *commit) unread(cause error) *execution.Fault {
-	c.all.steps.failed(cause)
-	c.all.failed, c.all.unread = execution.ErrCommitFailed, true
-	return &execution.Fault{
-		Kind: execution.ErrCommitFailed, Err: cause,
-		Reason: "a reply was lost, and the record, which tells the outcome, could not be reached",
-	}
-}
-
 // fence moves the lease, which the condition of every attempt names, unless each was answered: none
 // can be applied any more. It reports whether nothing of the commit is applied then. A record that
 // refuses to be moved tells what has become of the commit.
@@ -270,8 +260,13 @@ func (c *commit) fence(ctx context.Context, end time.Time) (undone bool, otherwi
 		return err
 	})
 	switch {
-	case err != nil:
-		return false, c.unread(err)
+	case err != nil: // nobody knows whether it has landed
+		c.all.steps.failed(err)
+		c.all.failed, c.all.unread = execution.ErrCommitFailed, true
+		return false, &execution.Fault{
+			Kind: execution.ErrCommitFailed, Err: err,
+			Reason: "a reply was lost, and the record, which tells the outcome, could not be reached",
+		}
 	case moved:
 		c.claim.protected.until(time.Time{}, next.Lease)
 		return true, nil

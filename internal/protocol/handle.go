@@ -1,6 +1,7 @@
 package protocol
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"runtime/debug"
@@ -186,16 +187,14 @@ func (s *Settings) endingOf(ctx context.Context, e Ended) ending {
 // completion stores the result. If there is none to store, the effect has happened and only its
 // result is lost: nobody must execute again.
 func completion(e Ended) ending {
-	switch {
-	case e.ResultErr != nil && e.Failure:
-		return ending{fate: fateUnknown, reason: store.ReasonTerminal}
-	case e.ResultErr != nil:
-		return ending{fate: fateUnknown, reason: store.ReasonResultLost}
-	case e.Failure:
-		return ending{fate: fateComplete, reason: store.ReasonTerminal, result: e.Result}
-	default:
-		return ending{fate: fateComplete, result: e.Result}
+	end := ending{fate: fateComplete, result: e.Result}
+	if e.Failure {
+		end.reason = store.ReasonTerminal
 	}
+	if e.ResultErr != nil {
+		end = ending{fate: fateUnknown, reason: cmp.Or(end.reason, store.ReasonResultLost)}
+	}
+	return end
 }
 
 func (s *Settings) failed(reason string) ending {

@@ -15,9 +15,9 @@
 //	commit.go   completes the record together with writes of the handler
 //	settle.go   completes the record, makes it UNKNOWN, or releases it: how, and in how much time
 //
-// Beside it stands inquiry.go, which asks about a record that somebody has to settle, under a claim
-// of its own. Both stand on
+// An inquiry stands beside it, and both stand on the rest:
 //
+//	inquiry.go  asks about a record that somebody has to settle, under a claim of its own
 //	delivery.go what a delivery is, what its handler offers, and how it ends
 //	replay.go   reads the result of a completed record, and checks it
 //	steps.go    what an execution knows of its steps and of its commits

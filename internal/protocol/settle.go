@@ -276,8 +276,10 @@ func (c *claim) conclude(
 			if keeps && held.Status == next.Status {
 				return next, true, nil
 			}
-			seen = life.Unleased(held) // someone found that our lease had ended; they did not execute
-			seen.Steps = allSteps(held.Steps, steps)
+			seen = life.Unleased(held)               // someone found that our lease had ended; they did not execute
+			seen.Steps = make(map[string]store.Step) // a completion drops all of them
+			maps.Copy(seen.Steps, held.Steps)
+			maps.Copy(seen.Steps, steps)
 		case next.Status == store.StatusCompleted && c.as.MayComplete(held, c.mine, now):
 			seen = held // they crashed too: complete in their place
 		case !keeps && failures > 0 && !c.as.Asks:
@@ -287,17 +289,6 @@ func (c *claim) conclude(
 		}
 	}
 	return held, false, errRestless
-}
-
-// allSteps are the steps that a completion drops: those of the record that is replaced, and those
-// that are known.
-func allSteps(held, known map[string]store.Step) map[string]store.Step {
-	if len(held) == 0 {
-		return known
-	}
-	all := maps.Clone(held)
-	maps.Copy(all, known)
-	return all
 }
 
 // keepForLast is early enough before end for the last word on a result that could not be stored.
