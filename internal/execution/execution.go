@@ -157,8 +157,8 @@ func Jitter(ctx context.Context, longest time.Duration) time.Duration {
 	return time.Duration(mathrand.Int64N(int64(longest))) //nolint:gosec // not a secret
 }
 
-// DerivedKey returns the idempotency key for one downstream effect, a UUID in text form: the same for
-// every attempt of one request. Without a name, it is that of the step that the claim is in.
+// DerivedKey returns the idempotency key for one downstream effect, a UUID in text form: the same
+// for every attempt of one request. Without a name, it is that of the step that the claim is in.
 func (c Claim) DerivedKey(name string) string {
 	if name == "" {
 		name = c.Step

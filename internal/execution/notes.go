@@ -94,7 +94,8 @@ func Stripped(err error) error {
 const maxNotes = 20
 
 // Notes are the errors that a handler notes because it cannot return one. What is beyond 20 is left
-// out, unless it is more cautious than all before. Nil takes none; they are safe for concurrent use.
+// out, unless it is more cautious than all before. Nil takes none; they are safe for concurrent
+// use.
 type Notes struct {
 	mu     sync.Mutex
 	closed bool

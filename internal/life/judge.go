@@ -14,22 +14,14 @@ type State string
 
 // The states.
 const (
-	// Free: there is no record, or it has expired. The key is as good as new.
-	Free State = "free"
-	// Running: an execution holds the record, or somebody asks about it. The lease lives.
-	Running State = "running"
-	// Crashed: the lease has ended, and nobody said how.
-	Crashed State = "crashed"
-	// Reopened: the record was UNKNOWN. Somebody took it to settle it, and has crashed.
-	Reopened State = "reopened"
-	// Released: nobody holds the record, and the next request executes.
-	Released State = "released"
-	// Unknown: the execution may have had its effect. Somebody has to settle the record.
-	Unknown State = "unknown"
-	// Completed: the record has a result, or a stored error.
-	Completed State = "completed"
-	// Other: the record has a status that this version does not know.
-	Other State = "other"
+	Free      State = "free"      // there is no record, or it has expired: the key is as good as new
+	Running   State = "running"   // an execution holds the record, or somebody asks: its lease lives
+	Crashed   State = "crashed"   // the lease has ended, and nobody said how
+	Reopened  State = "reopened"  // the record was UNKNOWN, and who took it to settle it has crashed
+	Released  State = "released"  // nobody holds the record, and the next request executes
+	Unknown   State = "unknown"   // it may have had its effect: somebody has to settle the record
+	Completed State = "completed" // the record has a result, or a stored error
+	Other     State = "other"     // the record has a status that this version does not know
 )
 
 // Of returns the state of a record at an instant. The zero record stands for none: it has expired.
@@ -83,8 +75,8 @@ func MayRun(entry store.Record, now time.Time) bool {
 	return entry.Status == store.StatusInProgress && entry.Reason == "" && !store.Reached(entry.AttentionAt, now)
 }
 
-// Landed reports whether a record that refused a write is what the write makes of it: it was applied,
-// and its reply was lost.
+// Landed reports whether a record that refused a write is what the write makes of it: it was
+// applied, and its reply was lost.
 func Landed(held, next store.Record) bool {
 	return held.Status == next.Status && held.Owner == next.Owner && held.AttentionAt.Equal(next.AttentionAt)
 }
@@ -113,30 +105,18 @@ type Verdict int
 
 // The verdicts.
 const (
-	// Begin: claim Next, as if nobody held the key.
-	Begin Verdict = iota
-	// TakeOver: swap Seen for Next, which is the claim.
-	TakeOver
-	// Refuse: swap Seen for Next, which is UNKNOWN. Nobody executes.
-	Refuse
-	// Look: nothing is known yet. A reconciliation begins with it.
-	Look
-	// Ours: the record is our claim, whose reply was lost.
-	Ours
-	// Twice: an execution runs, and it is the one that calls.
-	Twice
-	// Replay: the record has the result.
-	Replay
-	// Busy: an execution runs, or somebody asks.
-	Busy
-	// Uncertain: the record is UNKNOWN, because of Reason.
-	Uncertain
-	// Mismatch: the record stands for another request.
-	Mismatch
-	// Unreadable: the record cannot be understood, because of Reason.
-	Unreadable
-	// Closed: a reconciliation has nothing to ask.
-	Closed
+	Begin      Verdict = iota // claim Next, as if nobody held the key
+	TakeOver                  // swap Seen for Next, which is the claim
+	Refuse                    // swap Seen for Next, which is UNKNOWN: nobody executes
+	Look                      // nothing is known yet: a reconciliation begins with it
+	Ours                      // the record is our claim, whose reply was lost
+	Twice                     // an execution runs, and it is the one that calls
+	Replay                    // the record has the result
+	Busy                      // an execution runs, or somebody asks
+	Uncertain                 // the record is UNKNOWN, because of Reason
+	Mismatch                  // the record stands for another request
+	Unreadable                // the record cannot be understood, because of Reason
+	Closed                    // a reconciliation has nothing to ask
 )
 
 // Judgement is what a record means for who meets it, and what is written if anything is.
@@ -221,8 +201,8 @@ func (c Claimant) meetsCrash(held store.Record, now time.Time) Judgement {
 	}
 }
 
-// inquires is Meets for a reconciliation. It takes what somebody has to settle, and never a key that
-// nobody holds.
+// inquires is Meets for a reconciliation. It takes what somebody has to settle, and never a key
+// that nobody holds.
 func (c Claimant) inquires(held store.Record, now time.Time) Judgement {
 	state := Of(held, now)
 	notDue := c.OnlyDue && (held.GivenUp() || held.AttentionAt.After(now))

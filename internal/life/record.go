@@ -59,8 +59,8 @@ func expiryAt(t, lease time.Time) time.Time {
 //
 // Where somebody has to know of a crash, the record carries attention that is due when its lease
 // ends: should this process die, the index has the record. A renewal does not move it, because who
-// reads the index reads the record, too. A process that dies tells no names, so the record has those
-// that its execution may hand out, beside those of executions before.
+// reads the index reads the record, too. A process that dies tells no names, so the record has
+// those that its execution may hand out, beside those of executions before.
 func (c Claimant) claimed(r store.Record, now time.Time) store.Record {
 	derived := r.Derived
 	r = unattended(r)
@@ -260,7 +260,8 @@ func TakenBack(seen store.Record, now time.Time) store.Record {
 }
 
 // Unleased is a record of our own as Swap and Delete are to compare it: by its token, and not by
-// its lease, which a renewal whose reply was lost may have moved. Its expiry is always written anew.
+// its lease, which a renewal whose reply was lost may have moved. Its expiry is always written
+// anew.
 func Unleased(mine store.Record) store.Record {
 	mine.Lease, mine.Expiry, mine.StepWrites = time.Time{}, time.Time{}, store.AnyStepWrites
 	return mine

@@ -20,18 +20,12 @@ type Moment struct {
 
 // What has happened.
 const (
-	// TakenOver: an execution died, and another one has begun.
-	TakenOver = "taken-over"
-	// Failed: an execution failed with an error of this type, and has left steps.
-	Failed = "failed"
-	// BecameUnknown: for this reason, with an error of this type if there was one.
-	BecameUnknown = "unknown"
-	// Asked: a resolver could not tell. Several questions in a row are one moment, the last one.
-	Asked = "asked"
-	// GivenUp: no reconciliation asks any more.
-	GivenUp = "given-up"
-	// Settled: by whom, and as what.
-	Settled = "settled"
+	TakenOver     = "taken-over" // an execution died, and another one has begun
+	Failed        = "failed"     // with an error of this type; it has left steps
+	BecameUnknown = "unknown"    // for this reason, with an error of this type if there was one
+	Asked         = "asked"      // a resolver could not tell; of questions in a row the last one
+	GivenUp       = "given-up"   // no reconciliation asks any more
+	Settled       = "settled"    // by whom, and as what
 )
 
 // A story keeps the last moments within these bounds.
@@ -90,7 +84,8 @@ func of(line string) Moment {
 	return Moment{time.UnixMilli(n), what, detail}
 }
 
-// UnknownSince is when a record became UNKNOWN, whatever was asked about it since, or the zero time.
+// UnknownSince is when a record became UNKNOWN, whatever was asked about it since, or the zero
+// time.
 func UnknownSince(r store.Record) time.Time {
 	open := r.Status == store.StatusUnknown || r.Status == store.StatusInProgress && r.Reason != "" && !r.Released()
 	moments := StoryOf(r)

@@ -105,9 +105,9 @@ func (c *claim) endOf(budget time.Duration) time.Time {
 // tryTake takes the record by one token, or says why not. Every record that is held goes through
 // package life.
 //
-// A write whose outcome is unknown is repeated with the same token: if it was applied after all, the
-// record that refuses the repetition is our own. If the budget ends before that is known, the write
-// is undone, and the token never executes, whatever the undo finds.
+// A write whose outcome is unknown is repeated with the same token: if it was applied after all,
+// the record that refuses the repetition is our own. If the budget ends before that is known, the
+// write is undone, and the token never executes, whatever the undo finds.
 func (c *claim) tryTake(ctx context.Context) taking {
 	longest := c.Timing.ClaimBudget
 	if c.heartbeat {

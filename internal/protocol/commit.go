@@ -130,8 +130,8 @@ func (c *commit) alone(ctx context.Context) *execution.Fault {
 	return fault
 }
 
-// send sends the commit until the store has decided, or time is over: the same, with the same token,
-// unless the lease in the condition was another one.
+// send sends the commit until the store has decided, or time is over: the same, with the same
+// token, unless the lease in the condition was another one.
 func (c *commit) send(ctx context.Context, text []byte) *execution.Fault {
 	transfer := transferTime(len(text))
 	end, err := c.claim.commitEnd(ctx, transfer)
@@ -189,8 +189,8 @@ func (c *commit) try(ctx context.Context, tries time.Time, transfer time.Duratio
 	return c.to.Commit(ctx, c.seen, c.next, c.writes, token)
 }
 
-// token names what is sent, in 36 characters. Its seal has the owner, the answer, and which commit of
-// the execution it is; the move tells which condition.
+// token names what is sent, in 36 characters. Its seal has the owner, the answer, and which commit
+// of the execution it is; the move tells which condition.
 func (c *commit) token(move int) string {
 	sum := sha256.Sum256(fmt.Appendf(nil, "%s %s %d", c.next.Seal, c.next.Key, move))
 	return base64.RawURLEncoding.EncodeToString(sum[:27])

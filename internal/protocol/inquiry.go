@@ -132,8 +132,8 @@ func (q *Inquiry) ask(ctx context.Context) Inquired {
 // errTooLate is why a resolver was not believed that said that nothing had happened.
 var errTooLate = errors.New("the resolver answered after the time for it")
 
-// handOver reports whether the record was asked about often enough, and is handed to somebody before
-// it is given up.
+// handOver reports whether the record was asked about often enough, and is handed to somebody
+// before it is given up.
 func (q *Inquiry) handOver() bool {
 	mine := q.claim.mine
 	return q.MaxTries > 0 && mine.Tries >= q.MaxTries && q.GiveUp != nil && !mine.GivenUp()

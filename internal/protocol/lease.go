@@ -58,9 +58,9 @@ func (c *claim) leaseOver() bool {
 	return !time.Now().Before(held) || store.Reached(lease, c.Now())
 }
 
-// longestKilled is the longest that an invocation may run which Lambda kills at its deadline, as AWS
-// documents it. On Managed Instances one runs up to 90 minutes and nobody kills it: a lease until
-// such a deadline would block the key of a crashed process for as long.
+// longestKilled is the longest that an invocation may run which Lambda kills at its deadline, as
+// AWS documents it. On Managed Instances one runs up to 90 minutes and nobody kills it: a lease
+// until such a deadline would block the key of a crashed process for as long.
 const longestKilled = 15 * time.Minute
 
 // leaseFromNow is the end of a lease that is taken now: the default one, if it is renewed, or the
@@ -74,9 +74,9 @@ func (c *claim) leaseFromNow() time.Time {
 }
 
 // handlerContext is the context the handler runs with. It ends a little before the invocation's
-// deadline, with the cause of that, and as soon as the lease is lost. The lease is renewed beside the
-// handler: from a third of it on, or if the handler overruns its deadline in a process that nobody
-// kills. The returned function ends both, and waits for the renewal.
+// deadline, with the cause of that, and as soon as the lease is lost. The lease is renewed beside
+// the handler: from a third of it on, or if the handler overruns its deadline in a process that
+// nobody kills. The returned function ends both, and waits for the renewal.
 func (c *claim) handlerContext(ctx context.Context) (context.Context, func()) {
 	ended, lost := func() {}, func(error) {}
 	if !c.deadline.IsZero() {
@@ -108,8 +108,8 @@ func (c *claim) handlerContext(ctx context.Context) (context.Context, func()) {
 	}
 }
 
-// longestOverrun is for how long after its deadline a handler keeps its claim. One that hangs does not
-// block its key for ever.
+// longestOverrun is for how long after its deadline a handler keeps its claim. One that hangs does
+// not block its key for ever.
 const longestOverrun = 15 * time.Minute
 
 // keepRenewed renews the lease at every third of it, that of an overrun at once, until ctx ends or

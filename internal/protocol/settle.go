@@ -14,9 +14,9 @@ import (
 )
 
 // settle ends the claim: it completes the record, makes it UNKNOWN, or releases it. The outcome is
-// Executed if the handler's own result is the answer, and not somebody else's. No failure here hides
-// that result, and none leads to a second execution that the caller could have been spared. Of ctx,
-// the handler's context, only the values count.
+// Executed if the handler's own result is the answer, and not somebody else's. No failure here
+// hides that result, and none leads to a second execution that the caller could have been spared.
+// Of ctx, the handler's context, only the values count.
 func (d *Delivery) settle(ctx context.Context, e ending) Result {
 	started := time.Now()
 	defer func() { d.Report.Settle = since(started) }()
@@ -78,9 +78,9 @@ func (d *Delivery) hasLanded(held store.Record) bool {
 	return false
 }
 
-// leave writes nothing. Where the lease was lost, the record is somebody else's or will be. Where the
-// result of a step was lost that may be repeated, the end of the lease heals it. Who says that its
-// lease was lost is answered as who finds that out when it completes.
+// leave writes nothing. Where the lease was lost, the record is somebody else's or will be. Where
+// the result of a step was lost that may be repeated, the end of the lease heals it. Who says that
+// its lease was lost is answered as who finds that out when it completes.
 func (d *Delivery) leave(ctx context.Context, e ending) Result {
 	own := Result{Outcome: report.Executed}
 	taken := d.steps.known.taken
@@ -132,9 +132,9 @@ func (d *Delivery) becomeUnknown(ctx context.Context, end time.Time, reason stri
 }
 
 // release ends the claim without a result, so that the next delivery executes. Its failure goes to
-// the observer, and the lease bounds what it costs. The record stays if steps are recorded, and if a
-// commit was not answered: a late copy of our claim could put the record back which a late copy of
-// the commit needs.
+// the observer, and the lease bounds what it costs. The record stays if steps are recorded, and if
+// a commit was not answered: a late copy of our claim could put the record back which a late copy
+// of the commit needs.
 func (d *Delivery) release(ctx context.Context, end time.Time) Result {
 	var next store.Record // nothing
 	if len(d.steps.known.held) > 0 || d.commits.doubt {
@@ -187,28 +187,23 @@ func (d *Delivery) lostLease() {
 // stand for the same request, so that all callers agree, and else the handler's own result.
 func (d *Delivery) elsewhere(ctx context.Context, held store.Record, ours store.Status, now time.Time) Result {
 	d.lostLease()
-	own := Result{Outcome: report.Executed}
-	if !d.claim.as.Same(held) || ours != store.StatusCompleted {
-		return own
-	}
-	switch held.Status {
-	case store.StatusCompleted:
-		switch r := d.replay(ctx, held); r.Outcome {
-		case report.Replayed:
-			return r
-		case report.Unreadable:
-			d.Report.StoreErr = &store.UnreadableError{Reason: r.Reason, Err: r.Err}
-		default:
-			d.Report.StoreErr = r.Err
-		}
-		return own
-	case store.StatusInProgress:
+	switch {
+	case !d.claim.as.Same(held) || ours != store.StatusCompleted: // the handler's own result counts
+	case held.Status == store.StatusInProgress:
 		r := inProgress(held, now)
 		r.Outcome = report.Superseded
 		return r
-	default:
-		return own
+	case held.Status == store.StatusCompleted:
+		r := d.replay(ctx, held)
+		if r.Outcome == report.Replayed {
+			return r
+		}
+		d.Report.StoreErr = r.Err
+		if r.Outcome == report.Unreadable {
+			d.Report.StoreErr = &store.UnreadableError{Reason: r.Reason, Err: r.Err}
+		}
 	}
+	return Result{Outcome: report.Executed}
 }
 
 // removed deletes the record, unless a commit has landed. The record may have been deleted by a try
