@@ -108,7 +108,6 @@ type step[T any] struct {
 func (*step[T]) Result() reflect.Type { return reflect.TypeFor[T]() }
 func (*step[T]) Unfit() string        { return jsonform.Problem(reflect.TypeFor[T]()) }
 func (s *step[T]) AtMostOnce() bool   { return s.once }
-func (s *step[T]) CanResolve() bool   { return s.resolver != nil }
 
 func (s *step[T]) Run(ctx context.Context) error {
 	s.out, s.err = s.f(ctx)
@@ -123,6 +122,9 @@ func (s *step[T]) Text() ([]byte, error) {
 }
 
 func (s *step[T]) Resolve(ctx context.Context, c execution.Claim) (execution.Finding, []byte, error) {
+	if s.resolver == nil {
+		return execution.StillUnknown, nil, nil
+	}
 	r, err := s.resolver(execution.With(ctx, c), executionOf(c))
 	if err != nil || r.finding != execution.HasExecuted {
 		return r.finding, nil, quiet(err)
@@ -132,23 +134,21 @@ func (s *step[T]) Resolve(ctx context.Context, c execution.Claim) (execution.Fin
 	return r.finding, text, err
 }
 
-func (s *step[T]) Accept(text []byte, failed bool) error {
+func (s *step[T]) Accept(text []byte, failed bool) (failure, _ error) {
 	if failed {
 		final := new(ReplayedError)
 		if err := json.Unmarshal(text, final); err != nil {
-			return err
+			return nil, err
 		}
 		s.err = final
-		return nil
+		return s.err, nil
 	}
 	if err := json.Unmarshal(text, &s.recorded); err != nil {
-		return err
+		return nil, err
 	}
 	s.out, s.err = s.recorded, nil
-	return nil
+	return s.err, nil
 }
-
-func (s *step[T]) Failure() error { return s.err }
 
 // Sentinels of [Step] for [errors.Is], beside [ErrLeaseLost], [ErrUnreadable] and
 // [ErrUnknownOutcome]. The data is in a [*Error].

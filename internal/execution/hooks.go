@@ -26,17 +26,14 @@ type Effect interface {
 	// Text is what is to be recorded of a function that has returned: the result, or its terminal
 	// failure. The error is why there is none.
 	Text() ([]byte, error)
-	// AtMostOnce reports whether nobody may begin the effect again once somebody may have begun it,
-	// and CanResolve whether there is somebody to ask then.
+	// AtMostOnce reports whether nobody may begin the effect again once somebody may have begun it.
 	AtMostOnce() bool
-	CanResolve() bool
-	// Resolve asks what became of an effect that has begun and that nobody recorded.
+	// Resolve asks what became of an effect that has begun and that nobody recorded. Where there is
+	// nobody to ask, it is still unknown.
 	Resolve(ctx context.Context, c Claim) (found Finding, text []byte, err error)
-	// Accept takes what is recorded of the effect, in the place of what it returned. It returns an
-	// error if that does not decode.
-	Accept(text []byte, failure bool) error
-	// Failure is the error that stands for an accepted failure.
-	Failure() error
+	// Accept takes what is recorded of the effect, a value or a failure, in the place of what it
+	// returned. It returns the error that stands for the failure, and one if that does not decode.
+	Accept(text []byte, failed bool) (failure, err error)
 }
 
 // Finding is what a resolver says of an earlier execution, or of an effect.

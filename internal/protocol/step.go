@@ -137,12 +137,11 @@ func (s *step) resume(ctx context.Context) *execution.Fault {
 // same in each execution.
 func (s *step) accept(text []byte, kind store.StepKind) *execution.Fault {
 	s.report.Bytes = len(text)
-	if err := s.effect.Accept(text, kind == store.StepFailure); err != nil {
+	failure, err := s.effect.Accept(text, kind == store.StepFailure)
+	if err != nil {
 		return unreadableStep("its recorded result does not decode into what the step returns", nil)
 	}
-	if kind == store.StepFailure {
-		s.report.Err = s.effect.Failure()
-	}
+	s.report.Err = failure
 	return nil
 }
 
@@ -156,9 +155,6 @@ func (s *step) settleOpen(ctx context.Context, mark bool) *execution.Fault {
 	}
 	if fault := s.live(ctx); fault != nil {
 		return fault
-	}
-	if !s.effect.CanResolve() {
-		return s.unknown(nil)
 	}
 	found, text, err := s.effect.Resolve(ctx, s.under)
 	switch {
