@@ -255,9 +255,10 @@ func (c Claimant) takeOver(held store.Record, now time.Time) Judgement {
 		next.Story = told(next.Story, now, TakenOver, "")
 	}
 	if before.Open {
-		// Should we crash, the outcome is as unknown as it was, and due when our lease has ended.
-		next.Reason, next.Attention, next.AttentionAt = held.Reason,
-			cmp.Or(held.Attention, store.AttentionOf(held.Key)), next.Lease
+		next.Reason = held.Reason // should we crash, the outcome is as unknown as it was
+	}
+	if before.Open || c.Asks { // and due when our lease has ended
+		next.Attention, next.AttentionAt = cmp.Or(held.Attention, store.AttentionOf(held.Key)), next.Lease
 		next.Expiry = later(next.Expiry, held.Expiry) // who settles it gets the time that there was
 	} else {
 		next.Tries = 0
@@ -266,19 +267,16 @@ func (c Claimant) takeOver(held store.Record, now time.Time) Judgement {
 	return Judgement{Verdict: TakeOver, Seen: held, Next: next, Before: before}
 }
 
-// takeOpen takes over a record and leaves it open: should we crash, it is due when our lease ends.
+// takeOpen takes over a record for a question.
 func (c Claimant) takeOpen(held store.Record, now time.Time) Judgement {
 	j := c.takeOver(held, now)
 	if held.Reason == "" { // a step that is recorded meanwhile may tell all that it did
 		j.Seen.StepWrites = held.StepWrites
 	}
-	next := &j.Next
-	next.Attention, next.AttentionAt = cmp.Or(held.Attention, store.AttentionOf(held.Key)), next.Lease
-	next.Derived, next.Tries = held.Derived, held.Tries
 	if held.Released() {
-		next.Reason = store.ReasonAsked
+		j.Next.Reason = store.ReasonAsked
 	}
-	next.Expiry = later(next.Expiry, held.Expiry)
+	j.Next.Derived = held.Derived
 	return j
 }
 
