@@ -108,12 +108,13 @@ func (c *claim) keysOf(names *execution.Names) (keys []report.NamedKey) {
 	return keys
 }
 
-// execution is the claim as the handler, or a resolver, knows it.
-func (c *claim) execution() execution.Claim {
+// execution is the claim as the handler, or a resolver, knows it. handed also gets the names that
+// executions before have handed out.
+func (c *claim) execution(handed *execution.Names) execution.Claim {
+	handed.Add(c.before.Derived...)
 	return execution.Claim{
 		Operation: c.Operation, RecordKey: c.as.Key, Owner: c.mine.Owner, Fingerprint: c.mine.Fingerprint,
-		Attempt:   c.mine.Attempt,
-		Recovered: c.report.Recovered, CreatedAt: c.mine.CreatedAt,
+		Attempt: c.mine.Attempt, Recovered: c.report.Recovered, CreatedAt: c.mine.CreatedAt, Handed: handed,
 	}
 }
 

@@ -17,14 +17,12 @@ import (
 // open is the claim for what runs under it.
 func (d *Delivery) open(w Work) execution.Claim {
 	c := &d.claim
-	d.handed.Add(c.before.Derived...)
+	d.asks = d.Resolves && c.report.Recovered && (c.before.Open || !c.as.TellsAll(c.mine))
 	d.steps.claim = c
 	d.steps.known = stepsOf(c)
 	d.commits.claim, d.commits.steps, d.commits.work = c, &d.steps, w
-	d.asks = d.Resolves && c.report.Recovered && (c.before.Open || !c.as.TellsAll(c.mine))
-	c.mine.Steps = nil
-	under := c.execution()
-	under.Handed, under.Steps, under.Commits, under.Notes = &d.handed, &d.steps, &d.commits, &d.notes
+	under := c.execution(&d.handed)
+	under.Steps, under.Commits, under.Notes = &d.steps, &d.commits, &d.notes
 	return under
 }
 

@@ -96,23 +96,21 @@ func (q *Inquiry) notAsked(t taking) Inquired {
 // ask asks under the claim, and settles the record, whichever way that ends.
 func (q *Inquiry) ask(ctx context.Context) Inquired {
 	c := &q.claim
-	q.handed.Add(c.before.Derived...)
 	q.steps = stepsOf(c)
-	c.mine.Steps = nil
 	q.report.Recovered = true
-	under := c.execution()
-	under.Handed, under.Steps, under.Commits = &q.handed, asksOnly{c}, asksOnly{c}
+	under := c.execution(&q.handed)
+	under.Steps, under.Commits = asksOnly{c}, asksOnly{c}
 	hctx, end := c.handlerContext(execution.With(ctx, under))
-	if q.handOver() {
-		err := q.GiveUp(hctx, under, c.mine.Tries)
+	tries := c.mine.Tries
+	// One that was asked about often enough is handed to somebody before it is given up.
+	if q.GiveUp != nil && q.MaxTries > 0 && tries >= q.MaxTries && !c.mine.GivenUp() {
+		err := q.GiveUp(hctx, under, tries)
 		end()
 		if err != nil {
-			return q.askAgain(hctx, c.mine.Tries, fmt.Errorf("hand over a record to be given up: %w", err))
+			return q.askAgain(hctx, tries, fmt.Errorf("hand over a record to be given up: %w", err))
 		}
-		next := life.GaveUp(q.stillOpen(c.mine.Tries, nil), c.Now())
-		return q.giveBack(hctx, next, Inquired{
-			Outcome: report.ReconcileGivenUp, Reason: next.Reason, Tries: c.mine.Tries,
-		})
+		next := life.GaveUp(q.stillOpen(tries, nil), c.Now())
+		return q.giveBack(hctx, next, Inquired{Outcome: report.ReconcileGivenUp, Reason: next.Reason, Tries: tries})
 	}
 	found := q.Ask(hctx, under)
 	late := hctx.Err() != nil
@@ -131,13 +129,6 @@ func (q *Inquiry) ask(ctx context.Context) Inquired {
 
 // errTooLate is why a resolver was not believed that said that nothing had happened.
 var errTooLate = errors.New("the resolver answered after the time for it")
-
-// handOver reports whether the record was asked about often enough, and is handed to somebody
-// before it is given up.
-func (q *Inquiry) handOver() bool {
-	mine := q.claim.mine
-	return q.MaxTries > 0 && mine.Tries >= q.MaxTries && q.GiveUp != nil && !mine.GivenUp()
-}
 
 // found completes the record with the result that the resolver found.
 func (q *Inquiry) found(ctx context.Context, result []byte) Inquired {
@@ -165,10 +156,7 @@ func (q *Inquiry) untouched(ctx context.Context) Inquired {
 	k.untouched()
 	left := k.left(q.handed.Sorted())
 	next := c.as.Released(c.mine, left, c.Now())
-	if !left.Keeps {
-		return q.giveBack(ctx, next, Inquired{Outcome: report.ReconcileReleased})
-	}
-	if c.before.Reason != store.ReasonReleased {
+	if !left.Keeps || c.before.Reason != store.ReasonReleased {
 		return q.giveBack(ctx, next, Inquired{Outcome: report.ReconcileReleased, Next: next.AttentionAt})
 	}
 	// Half of it has been done, and nobody has come to finish it: somebody has to know.

@@ -168,15 +168,10 @@ func (s *step) settleOpen(ctx context.Context, mark bool) *execution.Fault {
 		s.unseen = false
 		s.idle()
 		return s.run(ctx, false) // its start mark stands already
-	default:
-		return s.unknown(err)
+	default: // nobody knows what became of the effect: the record is not released
+		s.all.note(func(k *stepsKnown) { k.uncertain = true })
+		return &execution.Fault{Kind: execution.ErrUnknownOutcome, Err: err}
 	}
-}
-
-// unknown keeps the record from being released: nobody knows what became of the effect.
-func (s *step) unknown(err error) *execution.Fault {
-	s.all.note(func(k *stepsKnown) { k.uncertain = true })
-	return &execution.Fault{Kind: execution.ErrUnknownOutcome, Err: err}
 }
 
 func (s *step) live(ctx context.Context) *execution.Fault {

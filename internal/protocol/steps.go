@@ -236,12 +236,14 @@ func (s *steps) failed(err error) {
 	}
 }
 
-// stepsOf is what the claimed record tells of steps when the execution begins.
+// stepsOf is what the claimed record tells of steps when the execution begins. No write of the claim
+// repeats them.
 func stepsOf(c *claim) stepsKnown {
 	k := stepsKnown{held: c.mine.Steps, unseen: c.before.Unseen}
 	if c.mine.Unmarked {
 		k.promised = c.mine.StepNames
 	}
+	c.mine.Steps = nil
 	if len(k.held) > 0 {
 		k.found = slices.Sorted(maps.Keys(k.held))
 	}
