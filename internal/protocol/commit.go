@@ -20,13 +20,12 @@ import (
 // Commit completes the record with an answer and applies writes with it. It implements
 // [execution.Commits].
 func (all *commits) Commit(ctx context.Context, answer any, writes store.Writes, unfit error) error {
-	before, refused := all.begin(ctx, unfit)
-	if refused != nil {
+	if refused := all.begin(ctx, unfit); refused != nil {
 		return all.claim.told(refused)
 	}
 	started := time.Now()
 	c := commit{
-		all: all, claim: all.claim, before: before, writes: writes,
+		all: all, claim: all.claim, writes: writes,
 		report: report.Commit{Items: writes.Len(), Start: started},
 	}
 	defer func() { // also where an encoder panics
@@ -41,10 +40,8 @@ func (all *commits) Commit(ctx context.Context, answer any, writes store.Writes,
 
 // commit is one commit on its way. One goroutine uses it.
 type commit struct {
-	all   *commits
-	claim *claim
-	// before is how many commits the execution has tried before.
-	before int
+	all    *commits
+	claim  *claim
 	writes store.Writes
 	to     store.Committer
 	// seen is our record as it is expected, next what the commit makes of it.
@@ -140,7 +137,7 @@ func (c *commit) send(ctx context.Context, text []byte) *execution.Fault {
 	tries := keepForLast(end)
 
 	c.next = c.claim.as.Completed(c.claim.mine, "", text, c.claim.Now())
-	c.next.Seal = store.CommitSeal(c.claim.as.Owner, text, c.before+1)
+	c.next.Seal = store.CommitSeal(c.claim.as.Owner, text, len(c.all.reports)+1)
 	c.all.sent = append(c.all.sent, c.next)
 	c.seen = life.Unleased(c.claim.mine)
 	_, c.seen.Lease = c.claim.protected.both()

@@ -323,32 +323,32 @@ type commits struct {
 	reports []report.Commit
 }
 
-// begin lets the handler commit, and tells how many commits were tried before; or it says why not.
-func (c *commits) begin(ctx context.Context, unfit error) (before int, refused *execution.Fault) {
+// begin lets the handler commit, or says why not.
+func (c *commits) begin(ctx context.Context, unfit error) (refused *execution.Fault) {
 	inside, _ := execution.From(ctx)
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	switch {
 	case unfit != nil:
-		return 0, &execution.Fault{Kind: execution.ErrCommitRefused, Err: unfit}
+		return &execution.Fault{Kind: execution.ErrCommitRefused, Err: unfit}
 	case inside.Step != "":
-		return 0, commitRefused("it begins inside of a step, which would run again")
+		return commitRefused("it begins inside of a step, which would run again")
 	case c.resolving.Load():
-		return 0, commitRefused("a resolver asks what has happened, and commits nothing")
+		return commitRefused("a resolver asks what has happened, and commits nothing")
 	case c.over:
-		return 0, commitRefused("the handler has returned")
+		return commitRefused("the handler has returned")
 	case c.under != nil:
-		return 0, commitRefused("another commit is under way")
+		return commitRefused("another commit is under way")
 	case c.landed != nil:
-		return 0, commitRefused("the execution has committed its answer before, and has only one")
+		return commitRefused("the execution has committed its answer before, and has only one")
 	case c.failed != nil:
-		return 0, commitRefused("an earlier commit of the execution has failed")
+		return commitRefused("an earlier commit of the execution has failed")
 	}
 	if c.returned == nil {
 		c.returned = make(chan struct{})
 	}
 	c.under = make(chan struct{})
-	return len(c.reports), nil
+	return nil
 }
 
 // end takes note of a commit that has come to its end, whichever.
