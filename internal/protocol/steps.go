@@ -236,8 +236,8 @@ func (s *steps) failed(err error) {
 	}
 }
 
-// stepsOf is what the claimed record tells of steps when the execution begins. No write of the claim
-// repeats them.
+// stepsOf is what the claimed record tells of steps when the execution begins. No write of the
+// claim repeats them.
 func stepsOf(c *claim) stepsKnown {
 	k := stepsKnown{held: c.mine.Steps, unseen: c.before.Unseen}
 	if c.mine.Unmarked {
