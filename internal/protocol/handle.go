@@ -26,32 +26,30 @@ func (d *Delivery) open(w Work) execution.Claim {
 	return under
 }
 
-// close closes the execution that began then: from here on nothing of it changes.
-func (d *Delivery) close(began time.Time) {
-	d.Report.Handle = since(began)
-	if d.RefuseCrashed {
-		d.Learned.Add(d.handed.Sorted()...)
-	}
-	d.commits.close()
-	d.steps.close()
-	d.Report.Steps, d.Report.Commits = d.steps.known.reports, d.commits.reports
-	d.claim.note(d.steps.known.storeErr)
-}
-
 // handle runs the handler under the claim and settles the record, whichever way the handler ends.
 func (d *Delivery) handle(ctx context.Context, w Work) (r Result) {
 	under := d.open(w)
 	hctx, end := d.claim.handlerContext(execution.With(ctx, under))
 	began := time.Now()
 	returned, done := false, false
+	stop := func() { // from here on nothing of the execution changes
+		end()
+		d.Report.Handle = since(began)
+		if d.RefuseCrashed {
+			d.Learned.Add(d.handed.Sorted()...)
+		}
+		d.commits.close()
+		d.steps.close()
+		d.Report.Steps, d.Report.Commits = d.steps.known.reports, d.commits.reports
+		d.claim.note(d.steps.known.storeErr)
+	}
 	// A panic and runtime.Goexit pass through here without being recovered: they continue as what
 	// they are, with their own stack. Only a panic after a commit ends here: there is an answer.
 	defer func() {
 		if done {
 			return
 		}
-		end()
-		d.close(began)
+		stop()
 		e := d.panicked(returned)
 		if !d.commits.resolving.Load() { // else a resolver panicked, which says nothing about steps
 			e = d.withSteps(d.withCommit(e), nil)
@@ -79,8 +77,7 @@ func (d *Delivery) handle(ctx context.Context, w Work) (r Result) {
 		e, d.cause = d.endingOf(hctx, ended), ended.Err
 	}
 	done = true
-	end()
-	d.close(began)
+	stop()
 	if finding == execution.Untouched {
 		return d.executed(hctx, e)
 	}

@@ -34,16 +34,9 @@ import (
 	"github.com/go-idempotent/idempotent/store"
 )
 
-// Run takes the delivery through the protocol.
+// Run takes the delivery through the protocol: it takes the record, or waits for whoever has it if
+// that is asked for, and runs the handler under its claim.
 func (d *Delivery) Run(ctx context.Context, w Work) Result {
-	if r, claimed := d.begin(ctx); !claimed {
-		return r
-	}
-	return d.handle(ctx, w)
-}
-
-// begin takes the record, and waits for it if that is asked for. False comes with the answer.
-func (d *Delivery) begin(ctx context.Context) (Result, bool) {
 	began := time.Now()
 	d.claim = claimOf(d.Settings, d.RecordKey, d.Fingerprint, &d.Report)
 	caller := execution.CallerOf(ctx)
@@ -70,7 +63,7 @@ func (d *Delivery) begin(ctx context.Context) (Result, bool) {
 		if r.Outcome == report.UnknownOutcome {
 			d.Report.Reason = r.Reason
 		}
-		return r, false
+		return r
 	}
 	d.Report.Attempt = d.claim.mine.Attempt
 	// A record that was released says that the execution before this one ended properly.
@@ -78,7 +71,7 @@ func (d *Delivery) begin(ctx context.Context) (Result, bool) {
 	if d.Report.Recovered || d.Report.Trace == "" {
 		d.Report.Trace = d.claim.before.Trace
 	}
-	return Result{}, true
+	return d.handle(ctx, w)
 }
 
 // answer is what a delivery gets that does not execute.
