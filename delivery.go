@@ -134,10 +134,8 @@ func (d *delivery) commitFailed(err error) {
 // committed answers with what the handler has committed, and not with what it did then.
 func (d *delivery) committed(r protocol.Result) {
 	d.outcome = report.Executed
-	if !r.Same {
-		d.unanswered = errors.Join(d.otherAnswer(), d.unanswered)
-		d.protocol.Report.OtherAnswer = true
-	}
+	d.unanswered = errors.Join(d.otherAnswer(), d.unanswered)
+	d.protocol.Report.OtherAnswer = true
 	d.ran = false // what it returned is no answer
 	result, err := d.decoded(r)
 	if err != nil {
