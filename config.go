@@ -2,7 +2,6 @@ package idempotent
 
 import (
 	"cmp"
-	"context"
 	"os"
 	"reflect"
 	"strings"
@@ -10,7 +9,6 @@ import (
 
 	"github.com/go-idempotent/idempotent/internal/protocol"
 	"github.com/go-idempotent/idempotent/internal/setup"
-	"github.com/go-idempotent/idempotent/report"
 	"github.com/go-idempotent/idempotent/store"
 )
 
@@ -24,24 +22,12 @@ type optionFunc func(*config)
 
 func (f optionFunc) apply(c *config) { f(c) }
 
-// config is what the options fill in. Wrap makes a handler of it, and the handler does not keep it.
+// config is what the options fill in: the handler itself, and what only Wrap has to know.
 type config struct {
-	keyOptions
+	*wrapped
 	setup.Problems
 
-	store     store.Store
-	retention time.Duration
-	timing    Timing
-	wait      time.Duration
-	effects   Effects
-	disabled  bool
-	now       func() time.Time
-	observe   func(context.Context, report.Delivery)
-	trace     func(context.Context, report.Delivery) Trace
-	http      HTTP
-	storeIf   func(out any) bool
-	resolver  func(ctx context.Context, x Execution, in any) (found, error)
-
+	http HTTP
 	// given are the types of the functions that options were given, by the names of the options:
 	// Wrap checks that they fit the handler.
 	given map[string]reflect.Type

@@ -21,8 +21,6 @@ type delivery struct {
 
 	protocol protocol.Delivery
 	outcome  report.Outcome
-	// traceParent is the trace context of the delivery, empty for none.
-	traceParent string
 	// within is true if the caller is the handler of another delivery.
 	within bool
 	// refused is the error that kept the handler from running.
@@ -42,7 +40,7 @@ func (d *delivery) run(ctx context.Context) {
 			traced = d.trace(ctx, report.Delivery{Operation: d.settings.Operation, Trigger: d.trigger, Start: began})
 			ctx = traced.Context //nolint:contextcheck // the tracer made it of ctx
 		}
-		d.traceParent, d.source.observed = traced.Parent, true
+		d.protocol.Trace, d.source.observed = traced.Parent, true
 		// Deferred, so that an execution that panics is reported too.
 		defer func() { d.handOut(ctx, traced, began) }()
 	}
@@ -59,9 +57,7 @@ func (d *delivery) run(ctx context.Context) {
 		d.unprotected(ctx, report.Unprotected)
 		return
 	}
-	d.protocol = protocol.Delivery{
-		Settings: d.settings, RecordKey: req.recordKey, Fingerprint: req.fingerprint, Trace: d.traceParent,
-	}
+	d.protocol.Settings, d.protocol.RecordKey, d.protocol.Fingerprint = d.settings, req.recordKey, req.fingerprint
 	switch r := d.protocol.Run(ctx, &d.work); r.Outcome {
 	case report.Executed:
 		if r.Committed {
@@ -143,7 +139,7 @@ func (d *delivery) committed(r protocol.Result) {
 		return
 	}
 	d.result = result
-	d.present(presentation{stored: true, text: result, sealed: d.records == nil, expires: r.Expires})
+	d.present(presentation{stored: true, text: result, sealed: d.keys.records == nil, expires: r.Expires})
 }
 
 // otherAnswer says what a handler did that had committed its answer.
@@ -176,15 +172,15 @@ func (d *delivery) replay(r protocol.Result) {
 	}
 	d.outcome = report.Replayed
 	// A result that an operator gave has a seal, too, but no handler encoded it.
-	encoded := r.Record.Seal != "" && r.Record.SettledBy == "" && d.records == nil
+	encoded := r.Record.Seal != "" && r.Record.SettledBy == "" && d.keys.records == nil
 	d.present(presentation{stored: true, replayed: true, text: result, sealed: encoded, expires: r.Expires})
 }
 
 // decoded returns the stored result as JSON.
 func (d *delivery) decoded(r protocol.Result) ([]byte, *Error) {
 	switch {
-	case d.records != nil:
-		result, err := d.records.decode(r.Record)
+	case d.keys.records != nil:
+		result, err := d.keys.records.decode(r.Record)
 		if err != nil {
 			return nil, d.failure(ErrUnreadable, "its result is not what the language writes", err)
 		}

@@ -145,7 +145,7 @@ func (h *Handler[In, Out]) Operation() string { return h.wrapped.settings.Operat
 // RecordsOf returns the operation that the keys of the handler's records name, see
 // [store.Record.Operation]: that of the handler, or, with [WithPowertools], the prefix of the other
 // program. A listing of operate takes it.
-func (h *Handler[In, Out]) RecordsOf() string { return h.wrapped.recordsOf() }
+func (h *Handler[In, Out]) RecordsOf() string { return h.wrapped.recordsOf }
 
 // Now returns the time by the clock of the handler, see [WithClock].
 func (h *Handler[In, Out]) Now() time.Time { return h.wrapped.settings.Now() }
@@ -211,9 +211,12 @@ func (h *Handler[In, Out]) Invoke(ctx context.Context, payload []byte) ([]byte, 
 // and the most cautious mark counts. Marks are removed on the way out of [Handler.Invoke], wherever
 // it is called.
 func (h *Handler[In, Out]) Handle(ctx context.Context, in In) (Out, error) {
-	d := &delivery{
-		work: work{wrapped: h.wrapped, source: source{in: &in, decoded: true}}, within: execution.Within(ctx),
-	}
+	d := &struct {
+		delivery
+		in In
+	}{in: in}
+	d.work = work{wrapped: h.wrapped, source: source{in: &d.in, decoded: true}}
+	d.within = execution.Within(ctx)
 	d.run(ctx)
 	out, err := d.value()
 	return as[Out](out), err

@@ -1,7 +1,6 @@
 package idempotent
 
 import (
-	"reflect"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -11,7 +10,7 @@ import (
 // makes of that is tested there, with real programs.
 func TestTheConfigurationRefersToTheMarker(t *testing.T) {
 	t.Parallel()
-	c := newConfig(nil, nil, reflect.TypeFor[string]())
+	c := newConfig(nil, nil)
 	require.Equal(t, marker, c.marker)
 	require.Equal(t, "github.com/go-idempotent/idempotent: this program calls Wrap (7H2QXVT4KZ6M)", marker,
 		"tools of other versions look for this text")

@@ -15,8 +15,9 @@ import (
 	"github.com/go-idempotent/idempotent/store"
 )
 
-// keyOptions are what options say of the key, the fingerprint and the tenant of an event.
-type keyOptions struct {
+// keys finds the key, the fingerprint and the tenant of an event. Options say how, and Wrap adds
+// what follows.
+type keys struct {
 	operation string
 	// optionalKey lets events without a key run unprotected. exactNames is true if the handler
 	// tells names of members apart that differ only in case.
@@ -32,11 +33,6 @@ type keyOptions struct {
 	// records are those of another program that shares the table; nil for records of this module's
 	// own.
 	records sharedRecords
-}
-
-// keys finds the key, the fingerprint and the tenant of an event.
-type keys struct {
-	keyOptions
 
 	// selects says that an option finds the key: an HTTP handler then does not look for its header.
 	// selectsFingerprint says that an option finds what the fingerprint covers. exactNumbers is
@@ -44,8 +40,14 @@ type keys struct {
 	selects, selectsFingerprint, exactNumbers bool
 	// numbers are the places of In where a value has several spellings, nil for none.
 	numbers *numbers.Places
-	// newHash begins a digest, keyed if the handler has a secret.
-	newHash func(purpose string) *fingerprint.Hash
+}
+
+// newHash begins a digest, keyed if the handler has a secret.
+func (k *keys) newHash(purpose string) *fingerprint.Hash {
+	if k.digestKey == nil {
+		return fingerprint.New(purpose)
+	}
+	return fingerprint.NewKeyed(k.digestKey, purpose)
 }
 
 // selected returns the key that an option finds. The key is empty, without an error, if the event
@@ -337,10 +339,6 @@ type sharedRecords interface {
 	encode(result []byte, failure bool) ([]byte, error)
 	// decode returns the result of a record as JSON.
 	decode(r store.Record) ([]byte, error)
-	// name returns what the record keys begin with, up to the last #.
-	name() string
-	// layout returns the form in which results are stored.
-	layout() store.Layout
 }
 
 // Errors name the place of what they are about with these texts.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/go-idempotent/idempotent/internal/protocol"
 	"github.com/go-idempotent/idempotent/report"
 )
 
@@ -17,10 +18,8 @@ import (
 // one.
 func WithOperation(name string) Option {
 	return optionFunc(func(c *config) {
-		c.operation, c.operationSet = name, true
-		if !validOperation(name) {
-			c.Addf(true, "WithOperation: %q is not 1 to %d characters of [A-Za-z0-9._-]", name, maxOperation)
-		}
+		c.keys.operation, c.operationSet = name, true
+		c.Addf(!validOperation(name), "WithOperation: %q is not 1 to %d characters of [A-Za-z0-9._-]", name, maxOperation)
 	})
 }
 
@@ -28,7 +27,7 @@ func WithOperation(name string) Option {
 // DynamoDB deletes records some time after that; the retention is exact all the same.
 func WithRetention(d time.Duration) Option {
 	return optionFunc(func(c *config) {
-		c.retention = d
+		c.settings.Retention = d
 		atLeast(&c.Problems, "WithRetention", d, time.Second)
 	})
 }
@@ -45,7 +44,7 @@ func WithRetention(d time.Duration) Option {
 // a REST API, 30 s of an HTTP API) and of the clients: nobody gets an answer that comes later.
 func WithWait(d time.Duration) Option {
 	return optionFunc(func(c *config) {
-		c.wait = d
+		c.settings.Wait = d
 		atLeast(&c.Problems, "WithWait", d, 0)
 	})
 }
@@ -56,7 +55,7 @@ func WithWait(d time.Duration) Option {
 // executes, or, under [Unrepeatable], becomes UNKNOWN. The function must not modify its argument.
 func WithStoreIf[Out any](storeIf func(out Out) bool) Option {
 	return userFunc("WithStoreIf", storeIf, func(c *config) {
-		c.storeIf = func(out any) bool { return storeIf(as[Out](out)) }
+		c.keeps = func(out any) bool { return storeIf(as[Out](out)) }
 	})
 }
 
@@ -79,7 +78,7 @@ func WithTrace(begin func(context.Context, report.Delivery) Trace) Option {
 // invocation (budgets, deadlines of contexts) are not affected. It has to go as fast as time does:
 // a clock that jumps ahead during a claim uses up the lease, and the claim is begun anew.
 func WithClock(now func() time.Time) Option {
-	return userFunc("WithClock", now, func(c *config) { c.now = now })
+	return userFunc("WithClock", now, func(c *config) { c.settings.Now = now })
 }
 
 // WithDisabled turns the protection off: the handler runs on every delivery, and nothing touches
@@ -92,8 +91,8 @@ func WithDisabled(disabled bool) Option {
 // WithTiming sets the durations of an invocation.
 func WithTiming(t Timing) Option {
 	return optionFunc(func(c *config) {
-		c.timing = t.withDefaults()
-		d := c.timing
+		d := t.withDefaults()
+		c.settings.Timing = protocol.Timing(d)
 		atLeast(&c.Problems, "WithTiming: Lease", d.Lease, time.Second)
 		atLeast(&c.Problems, "WithTiming: Margin", d.Margin, time.Millisecond)
 		atLeast(&c.Problems, "WithTiming: Reserve", d.Reserve, time.Millisecond)
@@ -129,7 +128,7 @@ func WithTiming(t Timing) Option {
 // the effect was tried, return it with an error marked [NotExecuted]: then the key is released too.
 func WithEffects(e Effects) Option {
 	return optionFunc(func(c *config) {
-		c.effects = e
+		c.settings.Repeatable, c.settings.RefuseFailed = e == Repeatable, e == Unrepeatable
 		c.Addf(e < Cautious || e > Unrepeatable, "WithEffects: %d is not Cautious, Repeatable or Unrepeatable", e)
 	})
 }

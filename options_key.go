@@ -20,14 +20,14 @@ import (
 // methods of [HTTP.RequireKey].
 func WithKey[In any](key func(in In) (string, error)) Option {
 	return userFunc("WithKey", key, func(c *config) {
-		c.key = func(in any) (string, error) { return key(*in.(*In)) } //nolint:forcetypeassert // see config.given
+		c.keys.key = func(in any) (string, error) { return key(*in.(*In)) } //nolint:forcetypeassert // see config.given
 	})
 }
 
 // WithOptionalKey runs a request without a key unprotected, instead of refusing it with
 // [ErrMissingKey].
 func WithOptionalKey() Option {
-	return optionFunc(func(c *config) { c.optionalKey = true })
+	return optionFunc(func(c *config) { c.keys.optionalKey = true })
 }
 
 // WithFingerprint computes the fingerprint from what the function returns, encoded as canonical
@@ -56,7 +56,7 @@ func WithOptionalKey() Option {
 // a known key gets the first result, whatever else it says.
 func WithFingerprint[In any](fingerprint func(in In) (any, error)) Option {
 	return userFunc("WithFingerprint", fingerprint, func(c *config) {
-		c.fingerprint = func(in any) (any, error) { return fingerprint(*in.(*In)) } //nolint:forcetypeassert // see config.given
+		c.keys.fingerprint = func(in any) (any, error) { return fingerprint(*in.(*In)) } //nolint:forcetypeassert // see config.given
 	})
 }
 
@@ -72,7 +72,7 @@ func WithFingerprint[In any](fingerprint func(in In) (any, error)) Option {
 //
 // Say it if the handler decodes into maps, or with a decoder that folds no case.
 func WithExactNames() Option {
-	return optionFunc(func(c *config) { c.exactNames = true })
+	return optionFunc(func(c *config) { c.keys.exactNames = true })
 }
 
 // WithTenant makes a tenant part of the scope of every key, and so of every [DerivedKey]. On an
@@ -81,7 +81,7 @@ func WithExactNames() Option {
 // request with status 500.
 func WithTenant[In any](tenant func(ctx context.Context, in In) (string, error)) Option {
 	return userFunc(optionTenant, tenant, func(c *config) {
-		c.tenant = func(ctx context.Context, in any) (string, error) { return tenant(ctx, *in.(*In)) } //nolint:forcetypeassert // see config.given
+		c.keys.tenant = func(ctx context.Context, in any) (string, error) { return tenant(ctx, *in.(*In)) } //nolint:forcetypeassert // see config.given
 	})
 }
 
@@ -120,7 +120,7 @@ func WithTenant[In any](tenant func(ctx context.Context, in In) (string, error))
 func WithKeyPath(expression string) Option {
 	return optionFunc(func(c *config) {
 		c.keyPathSet = true
-		c.keyPath = compile(&c.Problems, "WithKeyPath", expression)
+		c.keys.keyPath = compile(&c.Problems, "WithKeyPath", expression)
 	})
 }
 
@@ -131,7 +131,7 @@ func WithKeyPath(expression string) Option {
 // belongs to it.
 func WithFingerprintPath(expression string) Option {
 	return optionFunc(func(c *config) {
-		c.fingerprintPath = compile(&c.Problems, "WithFingerprintPath", expression)
+		c.keys.fingerprintPath = compile(&c.Problems, "WithFingerprintPath", expression)
 	})
 }
 
@@ -150,7 +150,7 @@ func compile(p *setup.Problems, option, expression string) *jmespath.Expression 
 // with a new name in [WithOperation].
 func WithDigestKey(secret []byte) Option {
 	return optionFunc(func(c *config) {
-		c.digestKey = append([]byte(nil), secret...)
+		c.keys.digestKey = append([]byte(nil), secret...)
 		c.Addf(len(secret) < fingerprint.MinKeySize, "WithDigestKey: %d bytes are less than %d", len(secret),
 			fingerprint.MinKeySize)
 	})

@@ -99,16 +99,22 @@ func WithPowertools(p Powertools) Option {
 			if err != nil {
 				return nil
 			}
-			for _, path := range []*jmespath.Expression{c.keyPath, c.fingerprintPath} {
+			for _, path := range []*jmespath.Expression{c.keys.keyPath, c.keys.fingerprintPath} {
 				if path != nil {
 					err := codec.Allow(path)
 					c.Addf(err != nil, "%s: %v", optionPowertools, err)
 				}
 			}
 			java := strings.HasPrefix(string(codec.Language()), string(powertools.Java))
-			return &powertoolsRecords{
-				codec: codec, prefix: prefix, rawText: java && out.Kind() == reflect.String, out: out,
+			r := &powertoolsRecords{
+				codec: codec, prefix: prefix, out: out,
+				layout: store.LayoutText, rawText: java && out.Kind() == reflect.String,
 			}
+			if p.Language == PowertoolsTypeScript {
+				r.layout = store.LayoutValue
+			}
+			c.recordsOf, c.settings.Layout = prefix, r.layout
+			return r
 		}
 	})
 }
@@ -116,10 +122,10 @@ func WithPowertools(p Powertools) Option {
 // checkCallers asks for a choice where callers of an HTTP handler would share keys unasked. Without
 // a path the whole event is the key, and with it who calls.
 func (c *config) checkCallers() {
-	if c.shared == nil || c.allCallers || c.keyPath == nil {
+	if c.shared == nil || c.allCallers || c.keys.keyPath == nil {
 		return
 	}
-	path := c.keyPath.String()
+	path := c.keys.keyPath.String()
 	if strings.Contains(path, "requestContext") &&
 		(strings.Contains(path, "authorizer") || strings.Contains(path, "identity")) {
 		return
@@ -168,10 +174,10 @@ func (c *config) checkShared() {
 		given          bool
 		option, reason string
 	}{
-		{c.key != nil, "WithKey", theirs},
-		{c.fingerprint != nil, optionFingerprint, theirs},
-		{c.tenant != nil, optionTenant, theirs},
-		{c.digestKey != nil, "WithDigestKey", theirs},
+		{c.keys.key != nil, "WithKey", theirs},
+		{c.keys.fingerprint != nil, optionFingerprint, theirs},
+		{c.keys.tenant != nil, optionTenant, theirs},
+		{c.keys.digestKey != nil, "WithDigestKey", theirs},
 		{c.http.RequireTenant, "WithHTTP: RequireTenant", theirs},
 		{len(c.http.FingerprintHeaders) > 0, "WithHTTP: FingerprintHeaders", theirs},
 		{c.requireKeySet, "WithHTTP: RequireKey", "every method needs its key, or none does with WithOptionalKey"},
@@ -189,9 +195,9 @@ type powertoolsRecords struct {
 	// quotes.
 	rawText bool
 	out     reflect.Type // of results
+	// layout is that of the language.
+	layout store.Layout
 }
-
-func (r *powertoolsRecords) name() string { return r.prefix }
 
 func (r *powertoolsRecords) key(selection []byte, whole bool) (string, error) {
 	if whole && r.codec.Missing(selection) {
@@ -212,14 +218,6 @@ func (r *powertoolsRecords) fingerprint(selection []byte) (string, error) {
 	return digest, err
 }
 
-// layout returns the layout of the language.
-func (r *powertoolsRecords) layout() store.Layout {
-	if r.codec.Language() == powertools.TypeScript {
-		return store.LayoutValue
-	}
-	return store.LayoutText
-}
-
 var (
 	errTerminal = errors.New("AWS Powertools cannot tell a stored error from a result")
 	errNoStatus = errors.New("it is no response with a status")
@@ -235,7 +233,7 @@ func (r *powertoolsRecords) encode(result []byte, failure bool) ([]byte, error) 
 		return nil, err
 	case r.rawText:
 		return data, nil
-	case r.layout() == store.LayoutValue:
+	case r.layout == store.LayoutValue:
 		return fingerprint.Canonical(nil, data)
 	default:
 		return result, nil // JSON is JSON: a replay here is what the first caller got, byte for byte
@@ -247,7 +245,7 @@ func (r *powertoolsRecords) decode(held store.Record) (result []byte, err error)
 		return held.Result, nil
 	}
 	kept, value := held.Result, held.Layout == store.LayoutValue
-	if kept != nil && !value && r.layout() == store.LayoutValue { // a text of theirs is a string
+	if kept != nil && !value && r.layout == store.LayoutValue { // a text of theirs is a string
 		value = true
 		kept, err = encodeJSON(string(kept))
 	}

@@ -207,8 +207,8 @@ func (r Reconciling) check(p *setup.Problems) {
 func (w *wrapped) checkReconciling(recordKey string, noResolver bool, how Reconciling) error {
 	var p setup.Problems
 	of := store.Record{Key: recordKey}.Operation()
-	p.Addf(of != w.recordsOf(), "Reconcile: the record is one of operation %q, and those of the handler are of %q", of,
-		w.recordsOf())
+	p.Addf(of != w.recordsOf, "Reconcile: the record is one of operation %q, and those of the handler are of %q", of,
+		w.recordsOf)
 	p.Addf(w.disabled, "WithDisabled: the protection is turned off: requests execute whatever a record says, so there "+
 		"is nothing to settle")
 	p.Addf(noResolver, "Reconcile: the resolver is nil")

@@ -15,9 +15,8 @@ import (
 type plainShape struct {
 	keys *keys
 	out  reflect.Type
-	// payload adds what the fingerprint covers if no option selects it. It is nil for no
-	// fingerprint.
-	payload func(h *fingerprint.Hash, src *source) error
+	// covers adds what the fingerprint covers. It is nil for no fingerprint.
+	covers func(h *fingerprint.Hash, src *source) error
 }
 
 func (s *plainShape) identify(ctx context.Context, src *source) (request, error) {
@@ -40,15 +39,11 @@ func (s *plainShape) identify(ctx context.Context, src *source) (request, error)
 	}
 	h.String(key)
 	req := request{recordKey: recordKey(s.keys.operation, h)}
-	add := s.payload
-	if s.keys.selectsFingerprint {
-		add = s.keys.addSelected
-	}
-	if add == nil {
+	if s.covers == nil {
 		return req, nil
 	}
 	h.Reset("fingerprint")
-	if err := add(h, src); err != nil {
+	if err := s.covers(h, src); err != nil {
 		return request{}, err
 	}
 	req.fingerprint = h.Text()

@@ -22,24 +22,15 @@ type wrapped struct {
 	out      reflect.Type
 	// keeps reports whether a result is to be stored. If it is nil, every result is.
 	keeps func(out any) bool
+	keys  keys
 	shape shape
 	// settings are what the protocol has to know of the handler.
 	settings *protocol.Settings
-	// records reads and writes records as another program does, which shares them. It is nil if no
-	// program does.
-	records sharedRecords
-	observe func(context.Context, report.Delivery)
-	trace   func(context.Context, report.Delivery) Trace
-	// trigger is what the handler takes.
-	trigger  string
-	disabled bool
-}
-
-func (w *wrapped) recordsOf() string {
-	if w.records != nil {
-		return w.records.name()
-	}
-	return w.settings.Operation
+	observe  func(context.Context, report.Delivery)
+	trace    func(context.Context, report.Delivery) Trace
+	// trigger is what the handler takes. recordsOf is what its record keys begin with.
+	trigger, recordsOf string
+	disabled           bool
 }
 
 // work is what the protocol calls during one delivery: it runs the handler, or asks the resolver.
@@ -120,10 +111,10 @@ func (w *work) Execute(ctx context.Context, returned *bool) protocol.Ended {
 // kept returns a result in the form that the record keeps: as it is, or as the program writes it
 // that shares the record.
 func (w *wrapped) kept(result []byte, failed bool) ([]byte, error) {
-	if w.records == nil {
+	if w.keys.records == nil {
 		return result, nil
 	}
-	return w.records.encode(result, failed)
+	return w.keys.records.encode(result, failed)
 }
 
 // Answer implements [protocol.Work].

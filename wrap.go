@@ -1,6 +1,7 @@
 package idempotent
 
 import (
+	"cmp"
 	"context"
 	"io"
 	"os"
@@ -9,7 +10,6 @@ import (
 
 	"github.com/aws/aws-lambda-go/lambdacontext"
 
-	"github.com/go-idempotent/idempotent/fingerprint"
 	"github.com/go-idempotent/idempotent/internal/execution"
 	"github.com/go-idempotent/idempotent/internal/gateway"
 	"github.com/go-idempotent/idempotent/internal/jsonform"
@@ -23,46 +23,35 @@ import (
 
 // wrap is Wrap without its types. The handler is nil if the user gave none.
 func wrap(handler func(ctx context.Context, in any) (any, error), t types, s store.Store, opts []Option) *wrapped {
-	c := newConfig(s, opts, t.out)
+	c := newConfig(s, opts)
+	c.handler, c.out = handler, t.out
+	if c.shared != nil {
+		c.keys.records = c.shared(t.out)
+	}
 	c.Addf(handler == nil, "Wrap: the handler is nil")
 	for _, needed := range t.functions {
 		if given := c.given[needed.option]; given != nil && given != needed.is {
 			c.Addf(true, "%s: the function is a %v, the handler needs a %v", needed.option, given, needed.is)
 		}
 	}
-	w := &wrapped{
-		handler: handler, resolver: c.resolver, out: t.out, records: c.records, observe: c.observe, trace: c.trace,
-		disabled: c.disabled,
-	}
-	w.shape, w.keeps = c.shapeOf(t.in, t.out)
-	w.trigger = triggerOf(w.shape, t.in)
-	w.settings = settingsOf(c)
+	c.setShape(t.in)
+	c.complete(t.in)
 	c.Panic()
-	return w
+	return c.wrapped
 }
 
-func triggerOf(s shape, in reflect.Type) string {
-	switch _, isHTTP := s.(*httpShape); {
-	case isHTTP:
-		return "http"
-	case queue.Key(in) != nil:
-		return "message"
-	default:
-		return "call"
-	}
-}
-
-// newConfig makes the configuration of a handler whose results have the type out. It applies the
-// options to the defaults, and finds every contradiction between options.
-func newConfig(records store.Store, opts []Option, out reflect.Type) *config {
+// newConfig applies the options to the defaults, and finds every contradiction between options.
+func newConfig(records store.Store, opts []Option) *config {
 	c := &config{
-		store:     records,
-		retention: protocol.DefaultRetention,
-		timing:    Timing{}.withDefaults(),
-		now:       time.Now,
-		http:      HTTP{}.withDefaults(),
-		given:     map[string]reflect.Type{},
+		wrapped: &wrapped{settings: &protocol.Settings{
+			Store: records, Now: time.Now, Timing: protocol.Timing(Timing{}.withDefaults()),
+			Concurrent: lambdacontext.MaxConcurrency() > 1,
+			Documented: func(f *execution.Fault) error { return (*Error)(f) },
+		}},
+		http:  HTTP{}.withDefaults(),
+		given: map[string]reflect.Type{},
 	}
+	c.settings.Retention = protocol.DefaultRetention
 	c.marker = marker
 	c.Addf(setup.IsNil(records), "Wrap: the store is nil")
 	for i, opt := range opts {
@@ -75,16 +64,34 @@ func newConfig(records store.Store, opts []Option, out reflect.Type) *config {
 	if !c.disabledSet {
 		c.disabled = disabledByEnvironment(&c.Problems)
 	}
-	c.Addf(c.key != nil && c.keyPathSet,
+	c.Addf(c.keys.key != nil && c.keyPathSet,
 		"WithKey and WithKeyPath contradict each other: a handler has one key")
-	c.Addf(c.fingerprint != nil && c.fingerprintPath != nil,
+	c.Addf(c.keys.fingerprint != nil && c.keys.fingerprintPath != nil,
 		"WithFingerprint and WithFingerprintPath contradict each other: a handler has one fingerprint")
-	c.Addf(c.effects == Repeatable && c.resolver != nil,
+	c.Addf(c.settings.Repeatable && c.resolver != nil,
 		"WithEffects(Repeatable) contradicts WithResolver: what may be repeated is executed again after a crash")
-	if c.shared != nil {
-		c.records = c.shared(out)
-	}
+	c.keys.selectsFingerprint = c.keys.fingerprint != nil || c.keys.fingerprintPath != nil
 	return c
+}
+
+// complete sets what follows from all options together.
+func (c *config) complete(in reflect.Type) {
+	s, k := c.settings, &c.keys
+	k.selects = k.key != nil || k.keyPath != nil || k.records != nil
+	s.Operation = k.operation
+	s.Resolves = c.resolver != nil
+	s.RefuseCrashed = s.RefuseFailed || s.Resolves
+	if k.records == nil {
+		c.recordsOf = k.operation
+	}
+	if in = elemOf(in); !numbers.IsEvent(in) {
+		k.numbers, k.exactNumbers = numbers.Of(in)
+	}
+	for _, path := range []**jmespath.Expression{&k.keyPath, &k.fingerprintPath} {
+		if *path != nil && !k.exactNames {
+			*path = (*path).Folding()
+		}
+	}
 }
 
 // types are those of a handler, and those that the functions of its options must have.
@@ -108,108 +115,73 @@ func typesOf[In, Out any]() types {
 	}}
 }
 
-// keysOf returns what finds the key, the fingerprint and the tenant of an event.
-func keysOf(c *config, in reflect.Type) *keys {
-	k := &keys{keyOptions: c.keyOptions, newHash: fingerprint.New}
-	if c.digestKey != nil {
-		k.newHash = func(purpose string) *fingerprint.Hash { return fingerprint.NewKeyed(c.digestKey, purpose) }
-	}
-	k.selects = k.key != nil || k.keyPath != nil || k.records != nil
-	k.selectsFingerprint = k.fingerprint != nil || k.fingerprintPath != nil
-	if in = elemOf(in); !numbers.IsEvent(in) {
-		k.numbers, k.exactNumbers = numbers.Of(in)
-	}
-	if !c.exactNames {
-		k.keyPath, k.fingerprintPath = folding(k.keyPath), folding(k.fingerprintPath)
-	}
-	return k
-}
-
-func folding(path *jmespath.Expression) *jmespath.Expression {
-	if path == nil {
-		return nil
-	}
-	return path.Folding()
-}
-
-// settingsOf returns what the protocol has to know of a handler.
-func settingsOf(c *config) *protocol.Settings {
-	s := &protocol.Settings{
-		Operation: c.operation, Store: c.store, Now: c.now, Wait: c.wait, Timing: protocol.Timing(c.timing),
-		Concurrent: lambdacontext.MaxConcurrency() > 1,
-		Repeatable: c.effects == Repeatable, RefuseFailed: c.effects == Unrepeatable,
-		Documented: func(f *execution.Fault) error { return (*Error)(f) },
-	}
-	s.Retention, s.Resolves = c.retention, c.resolver != nil
-	s.RefuseCrashed = s.RefuseFailed || s.Resolves
-	if c.records != nil {
-		s.Layout = c.records.layout()
-	}
-	return s
-}
-
-// shapeOf returns the shape of a handler, which follows from its types, and keeps, which reports
-// whether a result is to be stored (nil means always). If no option names the operation, shapeOf
-// sets the default, where there is one.
-func (c *config) shapeOf(in, out reflect.Type) (_ shape, keeps func(out any) bool) {
-	reader := reflect.TypeFor[io.Reader]()
+// setShape sets the shape of a handler, which follows from its types. If no option names the
+// operation, setShape sets the default, where there is one.
+func (c *config) setShape(in reflect.Type) {
+	out, reader := c.out, reflect.TypeFor[io.Reader]()
 	if out.Implements(reader) || reflect.PointerTo(out).Implements(reader) {
 		c.Addf(true, "Wrap: the response %v is a stream, which cannot be stored and replayed: return the whole response, "+
 			"and leave the invoke mode of a function URL at BUFFERED", out)
-		return nil, nil
+		return
 	}
 	headers := append([]string{c.http.Header}, c.http.FingerprintHeaders...)
 	if c.http.TimestampHeader != "" {
 		headers = append(headers, c.http.TimestampHeader)
 	}
 	family, ofTwo := gateway.FamilyOf(in, out, headers...)
-	for _, problem := range []string{queue.Problem(in), ofTwo} {
-		if problem != "" {
-			c.Addf(true, "Wrap: %s", problem)
-			return nil, nil
-		}
+	if problem := cmp.Or(queue.Problem(in), ofTwo); problem != "" {
+		c.Addf(true, "Wrap: %s", problem)
+		return
 	}
-	isHTTP := family != nil
-	if (isHTTP || c.shared != nil) && !c.operationSet {
-		c.operation = defaultOperation(&c.Problems)
+	if (family != nil || c.shared != nil) && !c.operationSet {
+		c.keys.operation = defaultOperation(&c.Problems)
 	}
-	if isHTTP {
-		c.checkHTTP()
-		c.checkCallers()
-		s := &httpShape{
-			keys: keysOf(c, in), out: out, http: c.http, gateway: family, now: c.now,
-			routes: &gateway.Routes{Name: c.http.Route},
-		}
-		if c.storeIf != nil {
-			return s, c.storeIf
-		}
-		return s, s.keeps
+	if family == nil {
+		c.shape = c.plainShapeOf(in)
+		return
 	}
-	return c.plainShapeOf(in, out), c.storeIf
+	c.checkHTTP()
+	c.checkCallers()
+	c.trigger = "http"
+	s := &httpShape{
+		keys: &c.keys, out: out, http: c.http, gateway: family, now: c.settings.Now,
+		routes: &gateway.Routes{Name: c.http.Route},
+	}
+	c.shape = s
+	if c.keeps == nil {
+		c.keeps = s.keeps
+	}
 }
 
 // plainShapeOf returns the shape of a handler that is no HTTP handler.
-func (c *config) plainShapeOf(in, out reflect.Type) *plainShape {
+func (c *config) plainShapeOf(in reflect.Type) *plainShape {
+	k, out := &c.keys, c.out
 	problem := jsonform.Problem(out)
 	c.Addf(problem != "", "Wrap: %s", problem)
 	c.Addf(!c.operationSet && c.shared == nil, "WithOperation: a handler of %v must name its operation", in)
-	if own := queue.Key(in); own != nil && c.key == nil && !c.keyPathSet {
-		if c.shared == nil {
-			c.key = own
-		} else {
-			c.Addf(true, "WithKey or WithKeyPath: with WithPowertools the whole %v would be the key, and it differs in "+
-				"each delivery", in)
-		}
+	c.trigger = "call"
+	own := queue.Key(in)
+	if own != nil {
+		c.trigger = "message"
 	}
-	c.Addf(c.key == nil && !c.keyPathSet && c.shared == nil,
+	keyed := k.key != nil || c.keyPathSet
+	c.Addf(own != nil && !keyed && c.shared != nil, "WithKey or WithKeyPath: with WithPowertools the whole %v would be "+
+		"the key, and it differs in each delivery", in)
+	c.Addf(own == nil && !keyed && c.shared == nil,
 		"WithKey or WithKeyPath: a handler of %v with response %v has no key of its own: %s", in, out, gateway.Supported)
-	c.Addf(c.storeIf == nil && gateway.HasStatus(out),
+	if !keyed && c.shared == nil {
+		k.key = own
+	}
+	c.Addf(c.keeps == nil && gateway.HasStatus(out),
 		"WithStoreIf: %v has a status, but with %v it belongs to no HTTP handler known here: say which statuses are "+
 			"stored, or server errors are replayed", out, in)
 	c.Addf(c.httpSet, "WithHTTP: a handler of %v with response %v is no HTTP handler: %s", in, out, gateway.Supported)
-	s := &plainShape{keys: keysOf(c, in), out: out}
-	if c.shared == nil && !s.keys.selectsFingerprint {
-		s.payload = payloadOf(in, c.exactNames, &c.Problems)
+	s := &plainShape{keys: k, out: out}
+	switch {
+	case k.selectsFingerprint:
+		s.covers = k.addSelected
+	case c.shared == nil:
+		s.covers = payloadOf(in, k.exactNames, &c.Problems)
 	}
 	return s
 }
