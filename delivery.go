@@ -42,7 +42,7 @@ func (d *delivery) run(ctx context.Context) {
 		}
 		d.protocol.Trace, d.source.observed = traced.Parent, true
 		// Deferred, so that an execution that panics is reported too.
-		defer func() { d.handOut(ctx, traced, began) }()
+		defer d.handOut(ctx, traced, began)
 	}
 	if d.disabled {
 		d.unprotected(ctx, report.Disabled)

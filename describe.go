@@ -100,6 +100,9 @@ func (w *wrapped) describe(ctx context.Context, src *source) (Description, error
 		return d, nil
 	}
 	d.Protected, d.RecordKey, d.Fingerprint = true, req.recordKey, req.fingerprint
+	if w.keys.records != nil {
+		return d, nil
+	}
 	scope, err := w.shape.scope(ctx, src)
 	if err != nil {
 		return Description{}, err

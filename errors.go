@@ -281,13 +281,6 @@ func sentinelOf(outcome report.Outcome) error {
 // not shown.
 type quietError struct{ err error }
 
-func quiet(err error) error {
-	if err == nil {
-		return nil
-	}
-	return &quietError{err}
-}
-
 func (e *quietError) Error() string { return "the function failed" + typeOf(e.err) }
 func (e *quietError) Unwrap() error { return e.err }
 

@@ -188,14 +188,14 @@ func (k *keys) tenantOf(ctx context.Context, src *source) (string, error) {
 		return "", err
 	}
 	tenant, err := k.tenant(ctx, in)
-	err = quiet(err)
-	if err == nil && tenant == "" {
-		err = errNoTenant
+	switch {
+	case err != nil:
+		return "", k.refused(optionTenant, &quietError{err})
+	case tenant == "":
+		return "", k.refused(optionTenant, errNoTenant)
+	default:
+		return tenant, nil
 	}
-	if err != nil {
-		return "", k.refused(optionTenant, err)
-	}
-	return tenant, nil
 }
 
 var errNoTenant = errors.New("it returned no tenant")
@@ -255,14 +255,14 @@ func (k *keys) covered(src *source) (selection jmespath.Value, err error) {
 // addFingerprintOf adds to h what the user's function selects.
 func (k *keys) addFingerprintOf(h *fingerprint.Hash, in any) error {
 	covered, err := k.fingerprint(in)
-	err = quiet(err)
-	if err == nil {
-		h.String("value")
-		if err = h.Value(covered); err == nil {
-			return nil
-		}
+	if err != nil {
+		return k.refused(optionFingerprint, &quietError{err})
 	}
-	return k.refused(optionFingerprint, err)
+	h.String("value")
+	if err := h.Value(covered); err != nil {
+		return k.refused(optionFingerprint, err)
+	}
+	return nil
 }
 
 // sharedKey returns the record key of a selection, or of the whole event, as another program

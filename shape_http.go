@@ -63,10 +63,8 @@ func (s *httpShape) identify(ctx context.Context, src *source) (request, error) 
 	if keyErr != nil {
 		return request{}, keyErr
 	}
-	if s.http.TimestampHeader != "" {
-		if err := s.requestAge(r); err != nil {
-			return request{}, err
-		}
+	if err := s.requestAge(r); err != nil {
+		return request{}, err
 	}
 	if s.keys.records != nil {
 		return s.keys.sharedRequest(key, src)
@@ -164,11 +162,13 @@ func (s *httpShape) noTenant(reason string) error {
 // may have expired, and then it would be executed again.
 func (s *httpShape) requestAge(r *gateway.Request) error {
 	name := s.http.TimestampHeader
-	reason := s.http.staleness(r.Header(name), s.now())
-	if reason == "" {
+	if name == "" {
 		return nil
 	}
-	return &Error{Kind: ErrStaleRequest, Operation: s.keys.operation, Field: sourceHeader + name, Reason: reason}
+	if reason := s.http.staleness(r.Header(name), s.now()); reason != "" {
+		return &Error{Kind: ErrStaleRequest, Operation: s.keys.operation, Field: sourceHeader + name, Reason: reason}
+	}
+	return nil
 }
 
 // staleness says what is wrong with a timestamp. The text continues a sentence that begins with
@@ -299,12 +299,6 @@ func (s *httpShape) unprotected(src *source) string {
 }
 
 func (s *httpShape) scope(ctx context.Context, src *source) ([]gateway.ScopePart, error) {
-	if s.keys.records != nil {
-		return nil, nil
-	}
 	who, err := s.caller(ctx, src)
-	if err != nil {
-		return nil, err
-	}
-	return src.http.ScopeParts(tenantID(ctx), who, s.keys.selects), nil
+	return src.http.ScopeParts(tenantID(ctx), who, s.keys.selects), err
 }

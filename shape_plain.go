@@ -82,9 +82,6 @@ func (*plainShape) refuse(_ *source, err error) (out any, _ error) { return nil,
 func (*plainShape) unprotected(*source) string { return keyless }
 
 func (s *plainShape) scope(ctx context.Context, src *source) ([]gateway.ScopePart, error) {
-	if s.keys.records != nil {
-		return nil, nil
-	}
 	id := tenantID(ctx)
 	switch {
 	case s.keys.tenant != nil:

@@ -126,8 +126,11 @@ func (s *step[T]) Resolve(ctx context.Context, c execution.Claim) (execution.Fin
 		return execution.StillUnknown, nil, nil
 	}
 	r, err := s.resolver(execution.With(ctx, c), executionOf(c))
-	if err != nil || r.finding != execution.HasExecuted {
-		return r.finding, nil, quiet(err)
+	switch {
+	case err != nil:
+		return r.finding, nil, &quietError{err}
+	case r.finding != execution.HasExecuted:
+		return r.finding, nil, nil
 	}
 	s.out = r.out
 	text, err := encodeJSON(r.out)
