@@ -12,8 +12,8 @@ import (
 	"github.com/go-idempotent/idempotent/store"
 )
 
-// Option configures [Wrap]. Wrap applies its options in order: a later one replaces an earlier one
-// of the same name. After Wrap has returned, nothing reads an option again.
+// Option configures [Wrap]. A later one replaces an earlier one of the same name. After Wrap has
+// returned, nothing reads an option again.
 type Option interface {
 	apply(c *config)
 }
@@ -28,13 +28,11 @@ type config struct {
 	setup.Problems
 
 	http HTTP
-	// given are the types of the functions that options were given, by the names of the options:
-	// Wrap checks that they fit the handler.
+	// given are the types of the functions that options were given, by the names of the options.
 	given map[string]reflect.Type
 
-	// shared makes records as another program writes them, for a handler whose results have the
-	// type out. It is nil for records of this module's own. allCallers: whoever calls shares the
-	// keys of that program.
+	// shared makes records as another program writes them, nil for records of this module's own.
+	// allCallers: whoever calls shares the keys of that program.
 	shared     func(out reflect.Type) sharedRecords
 	allCallers bool
 
@@ -54,16 +52,16 @@ const (
 	// failed is executed again, and one whose execution succeeded never is.
 	Cautious Effects = iota
 	// Repeatable effects do no harm if they are repeated, because each downstream takes the
-	// [DerivedKey]: it recognises a request that it has seen. After a crash, and where a result
-	// could not be stored, the request is executed again once the lease has ended.
+	// [DerivedKey] and recognises it. After a crash, and where a result could not be stored, the
+	// request is executed again once the lease has ended.
 	Repeatable
 	// Unrepeatable effects must never be repeated unasked: after a crash or a failure the record
 	// becomes UNKNOWN, and nobody executes again until it is settled.
 	//
-	// A handler with steps says by them what it did: it must have no effect outside of its steps,
-	// and every [Step] writes a start mark. A crashed execution whose recorded steps tell all that
-	// it began is resumed by the next delivery. One that had begun a step without recording its end
-	// becomes UNKNOWN, and so does one that recorded no step.
+	// A handler with steps must have no effect outside of them, and every [Step] writes a start
+	// mark. The next delivery resumes a crashed execution whose recorded steps tell all that it
+	// began. One that recorded no step, or had begun one without recording its end, becomes
+	// UNKNOWN.
 	Unrepeatable
 )
 
@@ -72,9 +70,9 @@ type Timing struct {
 	// Lease is how long a claim is protected if the invocation's context has no deadline, or one
 	// more than 15 minutes away, or if the process runs several invocations at once, as Lambda
 	// Managed Instances do. It is renewed while the handler runs, until 15 minutes after the
-	// deadline. With any other deadline the lease ends Margin after it. If the handler overruns
-	// that deadline, in a process that nobody kills, the lease is renewed for 15 minutes more.
-	// Default 30 s, at least 1 s.
+	// deadline. With any other deadline the lease ends Margin after it, and is renewed for 15
+	// minutes more if the handler overruns it in a process that nobody kills. Default 30 s, at
+	// least 1 s.
 	Lease time.Duration
 	// Margin is how long the lease outlives the invocation's deadline, to cover a late kill and
 	// clock skew between machines. Default 2 s, at most a third of Lease.
@@ -82,10 +80,10 @@ type Timing struct {
 	// Reserve is how long before the invocation's deadline the handler's context ends, so that its
 	// result can still be stored; never more than a tenth of the time that is left. Default 500 ms.
 	Reserve time.Duration
-	// ClaimBudget is the longest time that a claim takes, with its retries and its undo. If the
-	// store is down, the caller is told so within it. The settlement after the handler may take as
-	// long, and in addition a second for each 512 KB of the result. Reading a large stored result
-	// may take until the deadline, at most 30 s. Default 3 s, at least 100 ms.
+	// ClaimBudget is the longest time that a claim takes, with its retries and its undo; then the
+	// caller is told that the store is down. The settlement after the handler may take as long, and
+	// a second more for each 512 KB of the result. Reading a large stored result may take until the
+	// deadline, at most 30 s. Default 3 s, at least 100 ms.
 	ClaimBudget time.Duration
 	// UnknownRetention is how long an UNKNOWN record is kept, so that somebody can settle it.
 	// Default 30 days.
@@ -123,8 +121,7 @@ func disabledByEnvironment(p *setup.Problems) bool {
 	return false
 }
 
-// maxOperation keeps record keys and the keys of parts within the 1,024 bytes of a DynamoDB sort
-// key.
+// maxOperation keeps record keys, also of parts, within the 1,024 bytes of a DynamoDB sort key.
 const maxOperation = 255
 
 const operationCharacters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._-"
@@ -133,16 +130,15 @@ func validOperation(name string) bool {
 	return name != "" && len(name) <= maxOperation && strings.Trim(name, operationCharacters) == ""
 }
 
-// ConfigError reports everything that is wrong with a configuration. There is one type of it in the
-// module, that of package store, so that [errors.As] finds each.
+// ConfigError reports everything that is wrong with a configuration. It is that of package store,
+// so that [errors.As] finds each of the module.
 type ConfigError = store.ConfigError
 
 func atLeast(p *setup.Problems, option string, d, least time.Duration) {
 	p.Addf(d < least, "%s: %v is less than %v", option, d, least)
 }
 
-// userFunc makes an option whose value is a function. A nil function is a configuration error and
-// not the default.
+// userFunc makes an option whose value is a function. A nil one is an error and not the default.
 func userFunc(option string, f any, set func(*config)) Option {
 	return optionFunc(func(c *config) {
 		set(c)

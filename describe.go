@@ -13,11 +13,11 @@ type Description struct {
 	Operation string
 	// Protected is true if the handler would run under a claim.
 	Protected bool
-	// Unprotected says in words why the handler would run without one. It is empty if Protected is
-	// true, and then the fields below are set.
+	// Unprotected says in words why the handler would run without one, empty if Protected is true.
+	// Only then the fields below are set.
 	Unprotected string
 	// RecordKey is the name of the record in the store: the operation and a digest of scope and
-	// key. It is empty if Protected is false.
+	// key.
 	RecordKey string
 	// Fingerprint is what the record carries of the request, with the version of its algorithm in
 	// front. It is empty if the handler has no fingerprint.
@@ -40,13 +40,12 @@ type ScopePart struct {
 	//   - "API" and "stage", of HTTP handlers
 	//   - "method", and "route" or "path", of HTTP handlers whose key is in a header: the endpoint
 	//
-	// A part that an event does not have is left out, except for the issuer of a token and the
-	// account of a user or role, which may be empty.
+	// A part that an event does not have is left out; the issuer of a token and the account of a
+	// user or role may be empty.
 	Name string
 	// Value is as the gateway sent it, or as the function of [WithTenant] returned it.
 	Value string
-	// Personal is true for the name of a caller. It tells a support desk which customer a record
-	// belongs to. Keep it out of logs.
+	// Personal is true for the name of a caller: for a support desk, not for logs.
 	Personal bool
 }
 
@@ -54,9 +53,8 @@ type ScopePart struct {
 // what another service may have seen of it. It is empty if Protected is false: such an execution
 // gets random keys.
 //
-// An execution that takes over a record keeps the fingerprint of that record, and derives from
-// that. It differs from the one here only if an earlier version of the handler, or of this module,
-// has computed it in another way.
+// It is another one only if the execution takes over a record whose fingerprint an earlier version
+// of the handler, or of this module, has computed in another way.
 func (d Description) DerivedKey(name string) string {
 	if !d.Protected {
 		return ""
@@ -66,13 +64,12 @@ func (d Description) DerivedKey(name string) string {
 
 // Describe says what a delivery of in stands for. It neither asks the store nor runs the handler,
 // and no observer hears of it. It calls the functions of [HTTP.Protect], [WithKey],
-// [WithFingerprint] and [WithTenant], the last one twice. It hands ctx to the last one, and reads
-// the tenant id of the invocation from it.
+// [WithFingerprint] and [WithTenant], the last one twice. ctx goes to the last one, and says the
+// tenant id of the invocation.
 //
 // The error is the one with which [Handler.Handle] refuses such an event before it asks the store,
-// but never a problem document. The timestamp of [HTTP.TimestampHeader] is compared with the clock,
-// as always: to describe an old request, wrap the handler with [WithClock] and the time at which
-// the request came.
+// but never a problem document. [HTTP.MaxRequestAge] counts: to describe an old request, wrap the
+// handler with [WithClock] and the time at which the request came.
 //
 // Describe is safe for concurrent use.
 func (h *Handler[In, Out]) Describe(ctx context.Context, in In) (Description, error) {

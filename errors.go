@@ -12,8 +12,8 @@ import (
 )
 
 // Sentinels for [errors.Is]. The data of each of these errors is in an [*Error], which [errors.As]
-// finds. An HTTP handler does not return them: it answers with a problem document, except for
-// ErrDecode and ErrEncode. The observer gets them in either case, see [WithObserver].
+// finds. An HTTP handler answers with a problem document instead, except for ErrDecode and
+// ErrEncode. The observer gets all of them, see [WithObserver].
 var (
 	// ErrMissingKey is returned when a request that needs a key carries none, or only part of one.
 	ErrMissingKey = errors.New("idempotency key is missing")
@@ -21,7 +21,7 @@ var (
 	// fingerprint can be made of what the request holds.
 	ErrInvalidKey = errors.New("idempotency key is invalid")
 	// ErrStaleRequest is returned when the timestamp of a request is missing, malformed, or outside
-	// of the limits, see [HTTP.MaxRequestAge]. The handler did not run.
+	// of the limits of [HTTP.MaxRequestAge]. The handler did not run.
 	ErrStaleRequest = errors.New("the timestamp of the request is not accepted")
 	// ErrMissingTenant is returned when [HTTP.RequireTenant] is set and the caller cannot be
 	// identified. The handler did not run.
@@ -31,9 +31,9 @@ var (
 	ErrMismatch = errors.New("idempotency key was used for another request")
 	// ErrInProgress is returned when another execution holds the key. The handler did not run.
 	ErrInProgress = errors.New("a request with this idempotency key is in progress")
-	// ErrSuperseded is returned when the handler, or the resolver, ran, but lost its lease
-	// meanwhile, and another execution of the same request holds the key. The other one answers the
-	// request; this one may have had its effect.
+	// ErrSuperseded is returned when the handler, or the resolver, ran and lost its lease
+	// meanwhile, and another execution holds the key, which answers the request. This one may have
+	// had its effect.
 	ErrSuperseded = errors.New("the execution lost its lease, and another one of the request is in progress")
 	// ErrWrappedTwice is returned when a delivery asks for the very record that its own caller
 	// executes: the handler is wrapped twice on one store, as by a middleware, or a handler calls
@@ -47,48 +47,44 @@ var (
 	ErrUnreadable = execution.ErrUnreadable
 	// ErrStoreUnavailable is returned when the store cannot answer. The handler did not run.
 	ErrStoreUnavailable = errors.New("the idempotency store is unavailable")
-	// ErrRefused is returned when the key, the tenant or the fingerprint of a request could not be
-	// computed, because a function of the configuration failed, or because the event is of another
-	// kind than the handler's. The handler did not run. ErrDecode is such an error, too.
+	// ErrRefused is returned when a function of the configuration failed on a request, or when the
+	// event is of another kind than the handler's. The handler did not run. ErrDecode is such an
+	// error, too.
 	ErrRefused = errors.New("the request could not be prepared")
 	// ErrDecode is returned by [Handler.Invoke] when a payload is no event of the handler, which
 	// did not run.
 	//
-	// Unlike the errors of encoding/json and of package time it repeats nothing of the payload.
-	// errors.As finds a [*json.UnmarshalTypeError] or a [*json.SyntaxError] in it, from which the
-	// same has been left out. An error that a decoder of the handler's own types returned is not
-	// shown, because it may hold anything; errors.Is still finds what it wraps. Which of these it
-	// is may depend on the release of Go.
+	// Unlike the errors of lambda.NewHandler it repeats nothing of the payload. errors.As finds a
+	// [*json.UnmarshalTypeError] or a [*json.SyntaxError] in it that does not either. An error of a
+	// decoder of the handler's own types is not shown; errors.Is still finds what it wraps. Which
+	// of these it is may depend on the release of Go.
 	ErrDecode error = &variant{text: "the payload is no event of the handler", of: ErrRefused}
-	// ErrEncode is returned when the result of a handler has no JSON form, by [Handler.Invoke]
-	// where lambda.NewHandler returns an error of encoding/json, and the observer gets it. The
+	// ErrEncode is returned by [Handler.Invoke] when the result of a handler has no JSON form. The
 	// handler ran, and its record is UNKNOWN: the effect happened, and its result is lost.
-	// [Handler.Handle] returns it also for an event that has no JSON form, where [WithKeyPath]
-	// needs one.
+	// [Handler.Handle] returns it for an event that has no JSON form, where [WithKeyPath] needs
+	// one.
 	//
-	// It repeats nothing of the value, unlike some errors of encoding/json; errors.Is finds what an
-	// encoder of the handler's own types failed with. A [*json.UnsupportedTypeError] and a
-	// [*json.UnsupportedValueError] repeat nothing either, and are returned as they are.
+	// It repeats nothing of the value; errors.Is finds what an encoder of the handler's own types
+	// failed with. A [*json.UnsupportedTypeError] and a [*json.UnsupportedValueError], which repeat
+	// nothing either, are returned in its place.
 	ErrEncode = errors.New("the value has no JSON form")
 	// ErrLeaseLost is what a [Step] fails with if somebody else owns the record, or if the lease
 	// has ended. It is also the [context.Cause] of a handler's context if the lease could not be
 	// renewed, and the [report.Delivery.StoreErr] of an execution that found another owner in its
-	// record. A handler that returns it has crashed: nothing is released. If another execution of
-	// the request has the record then, the delivery is answered with the result of that, or with
-	// [ErrSuperseded].
+	// record. A handler that returns it has crashed: nothing is released. The answer is then the
+	// result of another execution that has the record, or [ErrSuperseded].
 	ErrLeaseLost = execution.ErrLeaseLost
 	// ErrCommitRefused is what a commit of the handler, such as dynamo.Commit, fails with if it was
 	// wrong to call it and nothing was sent. The claim stands.
 	ErrCommitRefused = execution.ErrCommitRefused
 	// ErrCommitFailed is what a commit of the handler fails with if the store did not take it. The
-	// execution has failed: of its answers it stores only one that is [Terminal]. It is also
-	// returned when a handler answers all the same: then nothing of that answer is stored or sent.
-	// An HTTP handler that returns it is answered with a problem document.
+	// execution has failed, and only a [Terminal] error of it is stored. It is also returned when a
+	// handler answers all the same: nothing of that answer is stored or sent. An HTTP handler that
+	// returns it is answered with a problem document.
 	ErrCommitFailed = execution.ErrCommitFailed
 	// ErrOtherAnswer tells the observer that a handler had committed its answer, and then did
-	// something else than return it. The committed answer was sent. A handler whose commit was
-	// declined, or had failed, could not know: something between the function and the store has
-	// sent the commit twice, and the second copy landed.
+	// something else than return it. The committed answer was sent. The handler could not know if
+	// its commit had failed and a second copy of it landed, sent on the way to the store.
 	ErrOtherAnswer = errors.New("the handler had committed its answer")
 )
 
@@ -109,18 +105,17 @@ func (v *variant) Unwrap() error { return v.of }
 // return, what a handler gets from [Step] and from dynamo.Commit, and what the observer is told.
 // Lambda reports the name of its kind as errorType, for example InProgressError.
 //
-// A field that a kind of error does not name has its zero value. The text never holds a key, a
-// payload or a result. An Error is not modified once it is returned, so it is safe for concurrent
-// use.
+// A field that a kind does not name has its zero value. The text never holds a key, a payload or a
+// result. An Error is not modified once it is returned, so it is safe for concurrent use.
 type Error struct {
 	// Kind is the sentinel. Compare it with errors.Is: ErrDecode is ErrRefused, too.
 	Kind error
 	// Operation is the name of the wrapped handler. It is empty for ErrDecode and ErrEncode, and
 	// outside of a protected execution for those of steps and commits.
 	Operation string
-	// RecordKey is the name of the record in the store. It is empty where it was not computed yet:
-	// for ErrMissingKey, ErrInvalidKey, ErrStaleRequest, ErrMissingTenant, ErrRefused, ErrDecode,
-	// ErrEncode, and outside of a protected execution.
+	// RecordKey is the name of the record in the store. It is empty for ErrMissingKey,
+	// ErrInvalidKey, ErrStaleRequest, ErrMissingTenant, ErrRefused, ErrDecode and ErrEncode, which
+	// come before it is computed, and outside of a protected execution.
 	RecordKey string
 	// Step is the name of the [Step] that failed, as it was given; empty if none has.
 	Step string
@@ -129,15 +124,14 @@ type Error struct {
 	//   - ErrMissingKey, ErrInvalidKey, ErrStaleRequest: where the key or the timestamp was looked
 	//     for, for example "header Idempotency-Key"
 	//   - ErrRefused: the option, or the function of an option, that failed on the request
-	//   - ErrDecode: the path of the value that does not fit, by the names of the fields in JSON,
-	//     for example "items.amount". It leaves out the indices of arrays and the names of a map's
-	//     members. It is empty if the payload does not fit as a whole, is no JSON, or was refused
-	//     by a decoder of the handler's own types
+	//   - ErrDecode: the path of the value that does not fit, by the names of the fields in JSON
+	//     and without indices and the names of a map's members, for example "items.amount". It is
+	//     empty if the payload does not fit as a whole, is no JSON, or was refused by a decoder of
+	//     the handler's own types
 	//   - ErrEncode: "the result" or "the event"
 	Field string
 	// Offset is how many bytes of the payload were read when ErrDecode was found, as encoding/json
-	// counts them; a decoder of the handler's own types may count within its value. It is 0 where
-	// it is not known.
+	// counts them; a decoder of the handler's own types may count within its value. 0: not known.
 	Offset int64
 	// Reason says in words what is wrong, without anything of the request, for ErrInvalidKey,
 	// ErrStaleRequest, ErrMissingTenant, ErrUnknownOutcome (docs/problems.md has the list),
@@ -145,13 +139,12 @@ type Error struct {
 	// steps and commits. It may be empty, and its wording may change.
 	Reason string
 	// RetryAfter is, for ErrInProgress and ErrSuperseded, the time until the lease of the running
-	// execution ends. By then that execution has ended, or the key can be taken over. It is never
-	// negative.
+	// execution ends, and never negative. By then it has ended, or the key can be taken over.
 	RetryAfter time.Duration
 	// Err is the cause, nil if there is none. It is part of the text for ErrStoreUnavailable,
-	// ErrRefused and those of steps and commits, where what a function of the configuration said
-	// stays out of it: it may quote the request. For ErrOtherAnswer it is the error that the
-	// handler returned, or a [*PanicError].
+	// ErrRefused and those of steps and commits, without what a function of the configuration said,
+	// which may quote the request. For ErrOtherAnswer it is the error that the handler returned, or
+	// a [*PanicError].
 	Err error
 }
 
@@ -277,8 +270,7 @@ func sentinelOf(outcome report.Outcome) error {
 	return ErrStoreUnavailable
 }
 
-// quietError is the error of a function that sees the request. Its text may quote that, so it is
-// not shown.
+// quietError is the error of a function that sees the request, which its text may quote.
 type quietError struct{ err error }
 
 func (e *quietError) Error() string { return "the function failed" + typeOf(e.err) }

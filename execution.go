@@ -17,24 +17,23 @@ type Execution struct {
 	// key.
 	RecordKey string
 	// Attempt is the number of this execution under its record, from 1. A release begins the count
-	// anew, unless the record is kept because it has steps, or because an operator or a resolver
-	// released it: then it counts on. Each question of a reconciliation counts, too.
+	// anew, unless the record has steps, or an operator or a resolver released it. Each question of
+	// a reconciliation counts, too.
 	Attempt int
-	// Recovered is true if an earlier execution did not end properly, so that this one may repeat
-	// its effects.
+	// Recovered is true if an earlier execution did not end properly: this one may repeat its
+	// effects.
 	Recovered bool
-	// CreatedAt is the instant at which the record was first claimed, to the millisecond: the same
-	// in every execution that resumes with its steps, where time.Now is not. It is the zero time if
-	// the writer of the record did not say.
+	// CreatedAt is when the record was first claimed, to the millisecond: the same in every
+	// execution that resumes with its steps. It is the zero time if the writer of the record did
+	// not say.
 	CreatedAt time.Time
 
 	fingerprint, step string
 	handed            *execution.Names
 }
 
-// FromContext returns the execution that a handler's context belongs to. It reports false outside a
-// protected execution, for example if the protection is turned off, or if a request runs without a
-// key.
+// FromContext returns the execution that a handler's context belongs to, and false if there is
+// none: the protection is turned off, or the request runs without a key.
 func FromContext(ctx context.Context) (Execution, bool) {
 	c, ok := execution.From(ctx)
 	return executionOf(c), ok
@@ -51,17 +50,15 @@ func executionOf(c execution.Claim) Execution {
 // DerivedKey returns an idempotency key to pass to another service: 36 characters, a UUID in text
 // form (RFC 9562, version 8). It depends on the record key, the fingerprint and the name. So it is
 // the same for every attempt of one request: over retries, releases, takeovers and crashes, and
-// also after the retention. It changes if the client's key comes back with another request. It also
-// changes with the name: use one name for each effect. Inside of a [Step] the empty name stands for
-// that of the step.
+// also after the retention. It changes if the client's key comes back with another request. Use one
+// name for each effect; inside of a [Step] the empty name stands for that of the step.
 //
-// In an execution that is not protected, because the protection is turned off or the request
-// carries no key, the key is random: it is never empty, and no two calls return the same one.
+// In an execution that is not protected each call returns another, random key.
 //
-// In a context that belongs to no delivery it panics with a [*LostContextError]. An adapter that
+// In a context that belongs to no delivery it panics with a [*LostContextError]: an adapter that
 // does not pass on the handler's context would otherwise make every attempt another charge. Code
-// that also runs in jobs, which have no delivery, says so with [Unprotected]. In a test,
-// idempotenttest.Context gives a context that belongs to an execution.
+// that also runs in jobs, which have no delivery, says so with [Unprotected]. In a test, use
+// idempotenttest.Context.
 func DerivedKey(ctx context.Context, name string) string {
 	c, ok := execution.From(ctx)
 	switch {
@@ -74,9 +71,8 @@ func DerivedKey(ctx context.Context, name string) string {
 	}
 }
 
-// Unprotected returns a context for code outside of any delivery, such as a job, that calls
-// [DerivedKey]: each call then returns another, random key. Inside of a delivery it hides the
-// execution.
+// Unprotected returns a context for code outside of any delivery, such as a job: [DerivedKey]
+// returns random keys in it. Inside of a delivery it hides the execution.
 func Unprotected(ctx context.Context) context.Context { return execution.Unprotected(ctx, nil) }
 
 // LostContextError is what [DerivedKey] and [Mark] panic with if their context belongs to no
@@ -103,8 +99,8 @@ func (e *LostContextError) Error() string {
 // Unwrap returns Err.
 func (e *LostContextError) Unwrap() error { return e.Err }
 
-// DerivedKey returns the key that the function [DerivedKey] returns in this execution. A resolver
-// asks the other service with it.
+// DerivedKey returns what the function [DerivedKey] returns in this execution: a resolver asks with
+// it.
 func (x Execution) DerivedKey(name string) string {
 	return execution.Claim{
 		RecordKey: x.RecordKey, Fingerprint: x.fingerprint, Step: x.step,
@@ -121,8 +117,7 @@ type Resolution[Out any] struct {
 // found is a Resolution without its type.
 type found = Resolution[any]
 
-// Executed says that the earlier execution had its effect, and that this is its result. The result
-// is stored and returned.
+// Executed says that the earlier execution had its effect. Its result is stored and returned.
 func Executed[Out any](out Out) Resolution[Out] {
 	return Resolution[Out]{finding: execution.HasExecuted, out: out}
 }
@@ -140,8 +135,8 @@ func StillUnknown[Out any]() Resolution[Out] {
 	return Resolution[Out]{}
 }
 
-// Result returns the result that [Executed] was given, and false if the finding is another one. It
-// is for tests of resolvers.
+// Result returns what [Executed] was given, and false of another finding. It is for tests of
+// resolvers.
 func (r Resolution[Out]) Result() (Out, bool) { return r.out, r.finding == execution.HasExecuted }
 
 // IsUntouched reports whether the finding is [Untouched]. It is for tests of resolvers.
@@ -149,12 +144,11 @@ func (r Resolution[Out]) IsUntouched() bool { return r.finding == execution.Unto
 
 // Trace is what a tracer gives to one delivery.
 type Trace struct {
-	// Context is under what the delivery runs, its handler and its calls of the store included; it
-	// is made from the one that the tracer got.
+	// Context is under what the delivery runs, its handler and its calls of the store included. The
+	// tracer makes it from the one that it got.
 	Context context.Context //nolint:containedctx // it goes back to whoever runs under it
 	// Parent is the trace context of the delivery's span, as the header traceparent of W3C Trace
-	// Context has it. The record keeps it, so that a replay can name the execution whose answer it
-	// is. Empty is none.
+	// Context has it, empty for none. The record keeps it, so that a replay can name its execution.
 	Parent string
 	// End gets the report of the delivery, after the observer, also if the handler panics. It may
 	// be nil.

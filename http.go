@@ -11,16 +11,16 @@ import (
 // HTTP configures an HTTP handler. A zero field means its default.
 type HTTP struct {
 	// Protect reports whether a request is protected. Default nil: each one is, as its method asks.
-	// A request for which it returns false runs unprotected, whatever header it carries and
-	// whatever key [WithKey], [WithKeyPath] or [WithPowertools] would find: the handler runs each
-	// time, nobody is asked for a key or a tenant, and its response is sent untouched. It is not
-	// asked about methods that are never protected, see [WithHTTP].
+	// A request for which it returns false runs unprotected, whatever key it carries or an option
+	// would find: the handler runs each time, nobody is asked for a key or a tenant, and the
+	// response is sent untouched. It is not asked about methods that are never protected, see
+	// [WithHTTP].
 	//
 	// method is in capitals. path is decoded, and lacks the stage that an HTTP API puts in front of
-	// it. Where routers may read the path of a request in several ways, Protect is asked about each
-	// of them, and one yes protects: a path with dot segments, with several slashes in a row or
-	// with one at its end is asked about cleaned, too, and one with unusual escapes (%2F, %61) as
-	// it was sent, too. Upper and lower case are yours. It must be safe for concurrent use.
+	// it. Where routers may read a path in several ways, Protect is asked about each, and one yes
+	// protects: a path with dot segments, several slashes in a row or one at its end also cleaned,
+	// and one with unusual escapes (%2F, %61) also as it was sent. Upper and lower case are yours.
+	// It must be safe for concurrent use.
 	Protect func(method, path string) bool
 	// Route names the route of a request for [report.Delivery.Route]. It gets what Protect gets,
 	// the path that most routers match, and returns one of a small set of names, never the path
@@ -33,35 +33,31 @@ type HTTP struct {
 	// Header is the request header with the key. Default "Idempotency-Key". Wrap refuses a header
 	// that has another meaning, such as "Authorization".
 	Header string
-	// CheckKey refuses a key in that header whose form is not the one that you ask for: a request
-	// for whose key it returns an error is answered with 400, before any I/O. The client is told
-	// the text of the error behind "The idempotency key", for example "is no UUID". A text that
-	// quotes the key is not shown. CheckKey gets 1 to 255 printable ASCII characters, and must be
-	// safe for concurrent use. Default nil: each such key will do.
+	// CheckKey refuses a key in that header whose form is not the one that you ask for: an error is
+	// answered with 400, before any I/O. The client is told its text behind "The idempotency key",
+	// for example "is no UUID", unless it quotes the key. CheckKey gets 1 to 255 printable ASCII
+	// characters, and must be safe for concurrent use. Default nil: each such key will do.
 	CheckKey func(key string) error
 	// RequireKey names the methods that must carry a key. Default POST and PATCH; empty but not nil
-	// means none. A request with another method runs unprotected if it carries no key. GET, HEAD
-	// and OPTIONS have no effect to protect: Wrap refuses them here, and a header does not protect
-	// them, see [WithHTTP]. With [WithPowertools] every method needs its key, and Wrap refuses this
-	// field.
+	// means none. A request with another method runs unprotected if it carries no key. Wrap refuses
+	// GET, HEAD and OPTIONS, which have no effect to protect, and the whole field with
+	// [WithPowertools], where every method needs its key.
 	RequireKey []string
 
 	// RequireTenant refuses with 401 a request whose caller nothing identifies, if the request
 	// carries a key or must carry one. Without RequireTenant all such callers share one scope.
 	// [WithHTTP] lists what identifies a caller; the tenant of a function with tenant isolation
-	// does so too. A caller whom an authorizer let in without a usable name is refused also without
-	// RequireTenant. With [WithTenant] this field changes nothing: a request for which its function
-	// finds no tenant is refused with 500. Behind a load balancer, and behind a function URL that
-	// everybody may call, nobody can be identified: use WithTenant there.
+	// does so too. With [WithTenant] this field changes nothing. Behind a load balancer, and behind
+	// a function URL that everybody may call, nobody can be identified: use WithTenant there.
 	RequireTenant bool
 	// FingerprintHeaders are request headers that the fingerprint covers besides method, path,
-	// query and body, for example "Accept-Language". A replay has the bytes of the first response,
-	// also for a client that would get another form of it: name the headers of the Vary of your
-	// responses here, such as "Accept-Encoding". Default none. The values of a header count in the
-	// order in which they were sent, and a missing header is not an empty one. Every retry must
-	// send the same values. So Wrap refuses the header of the key, and headers that carry
-	// credentials, times, ids or addresses. If you change the list, a retry of an earlier request
-	// is a mismatch until its record expires.
+	// query and body, for example "Accept-Language". Name those in the Vary of your responses, such
+	// as "Accept-Encoding": a replay has the bytes of the first response, also for a client that
+	// would get another form of it. Default none. Values count in the order in which they were
+	// sent, and a missing header is not an empty one. Every retry must send the same, so Wrap
+	// refuses the header of the key, and headers that carry credentials, times, ids or addresses.
+	// After a change of the list, a retry of an earlier request is a mismatch until its record
+	// expires.
 	FingerprintHeaders []string
 
 	// TimestampHeader and MaxRequestAge together set a limit on the age of a request that carries a
@@ -70,9 +66,8 @@ type HTTP struct {
 	// is missing or malformed, if its time is MaxRequestAge ago or longer, or if it is more than a
 	// minute ahead of the clock. The time is never part of the fingerprint.
 	//
-	// The limit keeps a request that is sent again after its record has expired from being executed
-	// again. So it is at most the retention less that minute, and at least one second. Default no
-	// limit.
+	// So no request is executed again that comes after its record has expired: the limit is at
+	// least one second, and at most the retention less that minute. Default no limit.
 	TimestampHeader string
 	MaxRequestAge   time.Duration
 

@@ -8,56 +8,42 @@
 //	func charge(ctx context.Context, req events.APIGatewayV2HTTPRequest) (events.APIGatewayV2HTTPResponse, error)
 //
 // The first delivery of a key runs the handler and stores its result as JSON. A later delivery of
-// the same key gets that text back, byte for byte, and does not run the handler. A delivery that
-// arrives while the handler still runs is told to wait. If the process dies while the handler runs,
-// the key stays blocked until the lease of that execution ends, usually two seconds after its
-// deadline. The next delivery then runs the handler again.
+// the same key gets that text back, byte for byte, and does not run the handler. One that arrives
+// while the handler still runs is told to wait. If the process dies meanwhile, the key stays
+// blocked until the lease ends, usually two seconds after the deadline of that invocation.
 //
 // # Words
 //
-//   - delivery: one invocation of the function, with one event. One request can come in several
-//     deliveries.
+//   - delivery: one invocation of the function, with one event. One request can come in several.
 //   - operation: the name of the wrapped handler.
-//   - key: the text that says which deliveries are one request. The client sends it, or an option
-//     selects it.
+//   - key: what says which deliveries are one request. The client sends it, or an option selects
+//     it.
 //   - scope: what a key counts for: the tenant, and for HTTP the API, the method and the route.
 //   - record key: the name of a record in the store: the operation and a digest of scope and key.
-//   - fingerprint: a digest of what a request says. A key that comes back with another fingerprint
-//     is refused.
+//   - fingerprint: a digest of what a request says. A key with another one is refused.
 //   - claim: the write that gives the record to one delivery. Only that delivery runs the handler.
 //   - execution: one run of the handler, under one claim.
-//   - owner: the random token of one claim, by which an execution knows that the record is still
-//     its own.
-//   - lease: the time until which a claim is protected. Until then no other delivery can get the
-//     record.
-//   - takeover: the claim of a record whose lease has ended, because the execution before crashed
-//     or was killed.
+//   - owner: the random token of one claim. It tells an execution that the record is its own.
+//   - lease: the time until which a claim is protected: no other delivery can get the record.
+//   - takeover: the claim of a record whose lease has ended, because its execution crashed.
 //   - complete: to end a claim with a stored result.
 //   - release: to end a claim without one, after a failure. The next delivery runs the handler.
 //   - replay: to answer a delivery with the stored result, without running the handler.
-//   - retention, expiry: how long a completed record is replayed, and the instant at which that
-//     ends.
-//   - seal: owner and digest of a result, stored with it. It shows who stored the result, and that
-//     it has not changed.
-//   - step: an effect whose result is recorded while the execution runs, so that a later execution
-//     does not repeat it.
+//   - retention, expiry: how long a completed record is replayed, and when that ends.
+//   - seal: owner and digest of a result, stored with it: who stored it, and that it is unchanged.
+//   - step: an effect whose result is recorded at once, so that no later execution repeats it.
 //   - start mark: what the record keeps of a step that has begun and whose end is not recorded.
-//   - commit: a transaction that completes the record and writes rows of the handler's own with it;
-//     see dynamo.Commit.
+//   - commit: a transaction that completes the record and writes rows of the handler's own with it.
 //   - UNKNOWN: the state of a record whose execution may have had its effect but left no result.
 //     Nobody executes again.
-//   - settle: to decide how a record ends. An UNKNOWN one is settled by a resolver, or by a person.
+//   - settle: to decide how a record ends. A resolver or a person settles an UNKNOWN one.
 //
 // # Handlers
 //
 // A handler of HTTP requests (API Gateway, function URL, Application Load Balancer) needs no
-// option. Its key is in the header Idempotency-Key, which POST and PATCH must carry. A key counts
-// for one caller and one route. A request that misuses its key is answered with a problem document.
-// See [WithHTTP].
-//
-// Any other handler names its operation and says where its key is. A record of SQS, Kinesis or
-// DynamoDB Streams has one by itself, and package batch makes the function of a queue or a stream
-// of its handler.
+// option. Its key is in the header Idempotency-Key, which POST and PATCH must carry. [WithHTTP] has
+// the rules. Any other handler names its operation and says where its key is; package batch makes
+// the function of a queue or a stream of it.
 //
 //	idempotent.Wrap(fulfil, store,
 //		idempotent.WithOperation("fulfil-order"),
@@ -65,29 +51,27 @@
 //
 // The caller of such a handler gets the errors of this package, for example [ErrInProgress]. An
 // event with the same key and other content gets [ErrMismatch]; [WithFingerprint] says what counts
-// as the content.
-//
-// The package logs nothing by itself. [WithObserver] reports every delivery.
+// as the content. The package logs nothing by itself: [WithObserver] reports every delivery.
 //
 // # What is guaranteed, and what is not
 //
 // Within the retention of a key at most one execution is committed: its result is stored, and later
 // deliveries get it. A second execution starts only after the first one was released (it failed) or
-// after its lease has ended (it crashed), never while that lease is live. If the store cannot
-// answer, the handler does not run.
+// after its lease has ended (it crashed). If the store cannot answer, the handler does not run.
 //
 // After a crash the handler runs again. An effect outside the store, such as a charge, may already
-// have happened. So pass [DerivedKey] to the service that has the effect: it is the same for every
-// attempt of one request. If that service takes no key, use [WithEffects] with Unrepeatable. If it
-// can be asked what happened, use [WithResolver].
+// have happened:
 //
-// A handler with several effects makes each of them a [Step]. What a step recorded is not repeated,
-// whichever execution comes next: it resumes with what is recorded, also after a failure.
+//   - Pass [DerivedKey] to the service that has the effect: it is the same for every attempt of one
+//     request.
+//   - If that service takes no key, use [WithEffects] with Unrepeatable.
+//   - If it can be asked what happened, use [WithResolver].
+//   - Make each of several effects a [Step]. What a step recorded is not repeated, also after a
+//     failure.
+//   - Write rows of your own in DynamoDB with Commit of package dynamo: they are written and the
+//     answer is stored, or neither is.
 //
-// A handler that writes rows of its own in DynamoDB commits them together with its answer, with
-// Commit of package dynamo: either the rows are written and the answer is stored, or neither is.
-//
-// A handler can say what its failure means, by marking the error: [NotExecuted], [Terminal],
+// A handler can say what its failure means by marking the error: [NotExecuted], [Terminal],
 // [Uncertain].
 package idempotent
 
@@ -100,35 +84,33 @@ import (
 )
 
 // Handler is a wrapped handler. It implements the Handler interface of aws-lambda-go's lambda
-// package, so lambda.Start takes it. It is safe for concurrent use, and one process may run many
-// invocations at once. Its zero value is not usable: Wrap makes it.
+// package, so lambda.Start takes it. It is safe for concurrent use. Its zero value is not usable:
+// Wrap makes it.
 type Handler[In, Out any] struct{ wrapped *wrapped }
 
 // Wrap makes handler idempotent on a store. Call it once, when the function starts: if the
 // configuration is wrong, it panics with a [*ConfigError] that names every mistake.
 //
-// [Handler.Invoke] decodes In and encodes Out exactly as lambda.NewHandler does. The handler is an
-// HTTP handler if In is an events.APIGatewayV2HTTPRequest, events.APIGatewayProxyRequest,
-// events.LambdaFunctionURLRequest or events.ALBTargetGroupRequest, or a pointer to one, and Out is
-// the response that belongs to it. Every other handler needs [WithOperation], and [WithKey] or
-// [WithKeyPath]. Without the latter the key of an events.SQSMessage is its message id, or, if it is
-// one of a FIFO queue whose producer gave it a deduplication id, that with its queue and group; the
-// key of an events.KinesisEventRecord is stream and event id, that of an events.DynamoDBEventRecord
-// the event id. The event of a whole batch is refused, see package batch. An Out that is an
-// io.Reader (a stream) is refused, because a stream cannot be replayed, and so is one that JSON
-// cannot carry: a struct of whose fields none is exported (struct{} is fine), a channel, a
-// function. The options of lambda.StartWithOptions about JSON have no effect: lambda applies them
-// to functions, and a Handler is none.
+// The handler is an HTTP handler if In is an events.APIGatewayV2HTTPRequest,
+// events.APIGatewayProxyRequest, events.LambdaFunctionURLRequest or events.ALBTargetGroupRequest,
+// or a pointer to one, and Out is the response that belongs to it. Behind IAM authorization the
+// people who share a federated role (SAML, OIDC) are one caller of it, unless their sessions are
+// named by e-mail addresses: use [WithTenant] for them.
 //
-// The scope of an HTTP request has its caller, as the gateway has established who that is. Behind
-// IAM authorization the people who share a federated role (SAML, OIDC) are one caller, unless their
-// sessions are named by e-mail addresses: use [WithTenant] for them.
+// Every other handler needs [WithOperation], and [WithKey] or [WithKeyPath]. Three events have a
+// key of their own: an events.SQSMessage its message id, or, in a FIFO queue whose producer gave it
+// a deduplication id, that with its queue and group; an events.KinesisEventRecord its stream and
+// event id; an events.DynamoDBEventRecord its event id.
 //
-// One store may serve many handlers. Two of one operation take each other's results for their own,
-// unless they are HTTP handlers, whose routes keep records apart: give each an operation of its
-// own. Wrap reads two environment variables, and nothing reads them later: AWS_LAMBDA_FUNCTION_NAME
-// for the default operation of HTTP handlers and for [WithPowertools], and
-// POWERTOOLS_IDEMPOTENCY_DISABLED as the default of [WithDisabled].
+// Wrap refuses the event of a whole batch, see package batch; an Out that is an io.Reader, because
+// a stream cannot be replayed; and one that JSON cannot carry: a channel, a function, a struct
+// without exported fields (struct{} is fine). The options of lambda.StartWithOptions about JSON
+// have no effect, because lambda applies them to functions.
+//
+// One store may serve many handlers: give each an operation of its own, or they take each other's
+// results for their own. HTTP handlers may share one, because their routes keep records apart. Wrap
+// reads the environment ([WithOperation], [WithPowertools], [WithDisabled]), and nothing reads it
+// later.
 func Wrap[In, Out any](handler func(context.Context, In) (Out, error), s store.Store,
 	opts ...Option,
 ) *Handler[In, Out] {
@@ -153,19 +135,16 @@ func (h *Handler[In, Out]) Now() time.Time { return h.wrapped.settings.Now() }
 // Store returns the store that the handler was wrapped with.
 func (h *Handler[In, Out]) Store() store.Store { return h.wrapped.settings.Store }
 
-// Invoke handles one delivery in its wire form: it reads and writes what lambda.NewHandler would
-// read and write for the same function. A replay returns the bytes that were stored, on an HTTP
-// handler with the headers that [WithHTTP] names. Invoke neither keeps nor modifies the payload.
+// Invoke handles one delivery in its wire form. It decodes In and encodes Out exactly as
+// lambda.NewHandler does. A replay returns the bytes that were stored, on an HTTP handler with the
+// headers that [WithHTTP] names. Invoke neither keeps nor modifies the payload.
 //
-// The error is one of these. None of them but the handler's own repeats anything of the payload or
-// of a result.
+// The error is one of these. Only the first may repeat anything of the payload or of a result.
 //
 //   - the handler's own error value, without its mark
-//   - an [*Error] of this package, under the name of its kind, for example InProgressError; an HTTP
-//     handler answers with a problem document instead
-//   - one with [ErrDecode], if the payload is no event of the handler, or [ErrEncode], if the
-//     result has no JSON form. Here lambda.NewHandler returns errors of encoding/json, which may
-//     quote the payload or the result
+//   - an [*Error] of this package, which Lambda reports by its kind, for example as
+//     InProgressError. An HTTP handler answers with a problem document instead, unless it is
+//     [ErrDecode] or [ErrEncode]
 //   - a messages.InvokeResponse_Error, if a [Terminal] error is replayed: Lambda reports the type
 //     and the text of the first one
 func (h *Handler[In, Out]) Invoke(ctx context.Context, payload []byte) ([]byte, error) {
@@ -181,23 +160,24 @@ func (h *Handler[In, Out]) Invoke(ctx context.Context, payload []byte) ([]byte, 
 // Handle handles one delivery by value: for tests, and for code that calls the handler itself. It
 // finds the same records as [Handler.Invoke] for HTTP events, and for every In that survives a
 // round trip through JSON. A replay is decoded from the stored JSON, so it lacks what JSON does not
-// keep of an Out, for example unexported fields.
+// keep of an Out, for example unexported fields. A replayed [Terminal] error is a [*ReplayedError].
 //
-// A replayed [Terminal] error is a [*ReplayedError].
+// Handle and Invoke differ where a type has changed since the result was stored:
 //
-// Handle and Invoke differ where a type has changed since the result was stored. Invoke replays the
-// stored bytes of an Out that has other fields now; Handle decodes them, and returns
-// [ErrUnreadable] if they do not fit. Of a new field of In, Invoke knows nothing unless the payload
-// has it; Handle encodes it with its zero value, so that a request with a fingerprint over the
-// whole event is a mismatch to records from before. Call one of the two for a function, and give a
-// new field omitempty.
+//   - Out: Invoke replays the stored bytes. Handle decodes them, and returns [ErrUnreadable] if
+//     they do not fit.
+//   - In: Invoke knows a new field only if the payload has it. Handle encodes it with its zero
+//     value, so a request with a fingerprint over the whole event is a mismatch to records from
+//     before.
+//
+// So call one of the two for a function, and give a new field omitempty.
 //
 // # Inside of another execution
 //
 // A handler may call Handle of another one, with the context that it was given. The error then
-// keeps its mark, so that it counts for the outer execution, too, if the outer handler returns it;
-// beside a response of an HTTP handler there is then a marked error, or what the handler noted with
-// [Mark]. Other errors count for the outer execution like this:
+// keeps its mark, and counts for the outer execution if the outer handler returns it. An HTTP
+// handler may return a response and a marked error, or have noted one with [Mark]. Other errors
+// count for the outer execution like this:
 //
 //   - as [Uncertain]: one after which the inner record is UNKNOWN, [ErrUnknownOutcome],
 //     [ErrSuperseded] and [ErrUnreadable], because the inner effect may have happened
@@ -207,9 +187,8 @@ func (h *Handler[In, Out]) Invoke(ctx context.Context, payload []byte) ([]byte, 
 //     decide
 //
 // A mark says something about the inner effect only. An outer handler that has had an effect of its
-// own before must not return an inner [NotExecuted] as it is: it marks the error as [Uncertain],
-// and the most cautious mark counts. Marks are removed on the way out of [Handler.Invoke], wherever
-// it is called.
+// own before marks an inner [NotExecuted] as [Uncertain]: the most cautious mark counts.
+// [Handler.Invoke] removes marks, wherever it is called.
 func (h *Handler[In, Out]) Handle(ctx context.Context, in In) (Out, error) {
 	d := &struct {
 		delivery

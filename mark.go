@@ -10,13 +10,12 @@ import (
 )
 
 // NotExecuted marks an error of which the handler knows that nothing happened. The key is released,
-// whatever the effects are, and a retry executes. The mark counts also inside of errors that wrap
-// it, and it is removed before the error reaches Lambda. It reaches an outer execution, see
-// [Handler.Handle]. A nil error stays nil.
+// whatever the effects are, and a retry executes. A mark counts also inside of errors that wrap it,
+// and is removed before the error reaches Lambda. A nil error stays nil.
 func NotExecuted(err error) error { return execution.Marked(err, execution.NotExecuted) }
 
-// Terminal marks an error that is final. The error is stored, and every retry gets it again, with
-// the same Lambda error type and message, without an execution. A nil error stays nil.
+// Terminal marks an error that is final. It is stored, and every retry gets it again, with the same
+// Lambda error type and message. A nil error stays nil.
 func Terminal(err error) error { return execution.Marked(err, execution.Terminal) }
 
 // Uncertain marks an error after which the effect may have happened, for example a timeout of
@@ -25,24 +24,22 @@ func Terminal(err error) error { return execution.Marked(err, execution.Terminal
 func Uncertain(err error) error { return execution.Marked(err, execution.Uncertain) }
 
 // Mark notes an error for a handler that cannot return one, such as an http.Handler behind an
-// adapter: it counts as if the HTTP handler had returned err beside its response. The response is
-// the answer. What becomes of the record, the mark of err decides, see [NotExecuted], [Terminal]
-// and [Uncertain]. After an error without a mark the execution has failed: the response is sent and
-// not stored, and [WithEffects] decides about the record.
+// adapter: it counts as if the HTTP handler had returned err beside its response, which is the
+// answer. The mark of err ([NotExecuted], [Terminal], [Uncertain]) decides about the record. After
+// an error without a mark the execution has failed: the response is not stored, and [WithEffects]
+// decides.
 //
-// Mark can be called several times, from any goroutine. Of all marks, those of the error that the
+// Mark can be called several times, from any goroutine. Of all marks, that of the error which the
 // handler returned included, the most cautious one counts: Uncertain, Terminal, NotExecuted. The
-// observer gets the errors, see [report.Delivery.Err]; of more than 20 it gets
-// 20. If the handler panics, an Uncertain counts, and nothing else.
+// observer gets up to 20 of the errors, see [report.Delivery.Err]. If the handler panics, an
+// Uncertain counts, and nothing else.
 //
-// A nil error is nothing. An error that is noted after the handler has returned is ignored, and so
-// is one of a handler that runs unprotected. A handler that is no HTTP handler fails with what was
-// noted, as if it had returned that.
+// A nil error is ignored, and so is one that is noted after the handler has returned, or in one
+// that runs unprotected. A handler that is no HTTP handler fails with what was noted.
 //
 // ctx is the handler's, or one made from it, such as the context of the http.Request. In a context
 // that belongs to no delivery Mark panics with a [*LostContextError]. In a test,
-// idempotenttest.Context gives a context that takes marks, and idempotenttest.Marked tells what was
-// noted.
+// idempotenttest.Context takes marks, and idempotenttest.Marked tells them.
 func Mark(ctx context.Context, err error) {
 	if err == nil {
 		return
@@ -57,11 +54,9 @@ func Mark(ctx context.Context, err error) {
 }
 
 // ReplayedError is the error that [Handler.Handle] returns when a [Terminal] error is replayed.
-// When [Handler.Invoke] replays it, Lambda reports Type and Message themselves, as it did the first
-// time. It is stored in the form in which Lambda reports errors.
+// When [Handler.Invoke] replays it, Lambda reports Type and Message, as it did the first time.
 type ReplayedError struct {
-	// Type is the name of the Go type of the first error, as Lambda reports it. Message is the text
-	// of that error.
+	// Type is the name of the Go type of the first error, and Message its text.
 	Type    string `json:"errorType"`
 	Message string `json:"errorMessage"`
 }

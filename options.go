@@ -9,13 +9,12 @@ import (
 )
 
 // WithOperation names what the handler does: 1 to 255 characters of [A-Za-z0-9._-]. The name is
-// part of every record key, so handlers of one store with the same name share records; Wrap refuses
-// two of different types, see there. The default of HTTP handlers is the environment variable
-// AWS_LAMBDA_FUNCTION_NAME, else "local". Any other handler must name its operation.
+// part of every record key, so handlers of one store with the same name share records, see [Wrap].
+// The default of HTTP handlers is the environment variable AWS_LAMBDA_FUNCTION_NAME, else "local".
+// Any other handler must name its operation.
 //
-// A handler with a new name does not find the records of the old name, and every [DerivedKey]
-// changes. So a request that was under way is executed again, and other services take it for a new
-// one.
+// A new name finds no records of the old one, and changes every [DerivedKey]: a request that was
+// under way is executed again, and other services take it for a new one.
 func WithOperation(name string) Option {
 	return optionFunc(func(c *config) {
 		c.keys.operation, c.operationSet = name, true
@@ -34,14 +33,13 @@ func WithRetention(d time.Duration) Option {
 
 // WithWait lets a delivery that meets a running execution wait for its result, for at most d,
 // instead of answering at once that the request is in progress. Default 0: no wait. The delivery
-// reads the record in growing intervals of 0.1 to 2 s, and answers as soon as there is a result. It
-// never waits beyond the deadline of its own invocation, and keeps time to answer. If the execution
-// failed or crashed, the waiting delivery runs the handler itself, unless less than a quarter of
-// its own time is left.
+// reads the record in growing intervals of 0.1 to 2 s, and answers as soon as there is a result, or
+// in time before its own deadline. If the execution failed or crashed, the delivery runs the
+// handler itself, unless less than a quarter of its own time is left.
 //
 // A delivery that waits occupies a Lambda environment, which is paid for and counts as concurrency:
-// think of many retries at once. Behind a gateway, keep d below the timeout of the gateway (29 s of
-// a REST API, 30 s of an HTTP API) and of the clients: nobody gets an answer that comes later.
+// think of many retries at once. Keep d below the timeout of the gateway (29 s of a REST API, 30 s
+// of an HTTP API) and of the clients: nobody gets an answer that comes later.
 func WithWait(d time.Duration) Option {
 	return optionFunc(func(c *config) {
 		c.settings.Wait = d
@@ -51,18 +49,17 @@ func WithWait(d time.Duration) Option {
 
 // WithStoreIf decides which results are stored. Without it, an HTTP handler decides by status, see
 // [WithHTTP], and any other handler stores every result that it returns without an error. If
-// storeIf returns false, the execution counts as failed: its record is released, so that a retry
-// executes, or, under [Unrepeatable], becomes UNKNOWN. The function must not modify its argument.
+// storeIf returns false, the execution counts as failed: its record is released, or, under
+// [Unrepeatable], becomes UNKNOWN. The function must not modify its argument.
 func WithStoreIf[Out any](storeIf func(out Out) bool) Option {
 	return userFunc("WithStoreIf", storeIf, func(c *config) {
 		c.keeps = func(out any) bool { return storeIf(as[Out](out)) }
 	})
 }
 
-// WithObserver reports every delivery; package observe has observers for metrics and logs. Without
-// an observer nobody learns why an HTTP handler answers 503 or 500: the cause is in the event and
-// never in the answer. The function runs on the caller's goroutine, after the record was settled.
-// It must be safe for concurrent use. A panic in it is not recovered.
+// WithObserver reports every delivery; package observe has observers for metrics and logs. Nobody
+// else learns why an HTTP handler answers 503 or 500. The function runs on the caller's goroutine,
+// after the record was settled. It must be safe for concurrent use. A panic in it is not recovered.
 func WithObserver(observe func(context.Context, report.Delivery)) Option {
 	return userFunc("WithObserver", observe, func(c *config) { c.observe = observe })
 }
@@ -74,9 +71,9 @@ func WithTrace(begin func(context.Context, report.Delivery) Trace) Option {
 	return userFunc("WithTrace", begin, func(c *config) { c.trace = begin })
 }
 
-// WithClock replaces [time.Now] as the source of the times in records. The durations of an
-// invocation (budgets, deadlines of contexts) are not affected. It has to go as fast as time does:
-// a clock that jumps ahead during a claim uses up the lease, and the claim is begun anew.
+// WithClock replaces [time.Now] as the source of the times in records. It has no effect on budgets
+// and deadlines of contexts. It has to go as fast as time does: a clock that jumps ahead during a
+// claim uses up the lease, and the claim is begun anew.
 func WithClock(now func() time.Time) Option {
 	return userFunc("WithClock", now, func(c *config) { c.settings.Now = now })
 }
@@ -111,21 +108,18 @@ func WithTiming(t Timing) Option {
 //	Cautious      executes again          UNKNOWN                           released
 //	Unrepeatable  UNKNOWN                 UNKNOWN                           UNKNOWN
 //
-// A crash is an execution that ended without saying how: its lease ended while it ran, it panicked,
-// or it returned the error of its own context. Under Unrepeatable and with a resolver, every
-// unmarked error and every result that is not to be stored counts as a crash if the handler's
-// context has ended.
+// An execution crashes if its lease ends while it runs, if it panics, or if it returns the error of
+// its own context. Under Unrepeatable and with a resolver, every unmarked error and every result
+// that is not to be stored counts as a crash if the handler's context has ended.
 //
 // Say Repeatable if every effect takes the [DerivedKey]: then a failure of the store heals by
 // itself. A result that can never be stored, because it cannot be encoded or is too large, makes
-// the record UNKNOWN all the same: it would be lost again. Wrap refuses Repeatable together with a
-// resolver.
+// the record UNKNOWN all the same. Wrap refuses Repeatable together with a resolver.
 //
 // Say Unrepeatable if the service that has the effect takes no key. A response that is not stored
-// then counts as a failure, which makes the record UNKNOWN. The statuses 401, 403 and 429, without
-// an error, are exceptions whatever the effects are: they mean that nothing has happened, so the
-// key is released. If another response says that nothing has happened yet, for example a 503 before
-// the effect was tried, return it with an error marked [NotExecuted]: then the key is released too.
+// then makes the record UNKNOWN, except one of the statuses 401, 403 and 429 without an error. If
+// another response says that nothing has happened yet, for example a 503 before the effect was
+// tried, return it with an error marked [NotExecuted]: then the key is released.
 func WithEffects(e Effects) Option {
 	return optionFunc(func(c *config) {
 		c.settings.Repeatable, c.settings.RefuseFailed = e == Repeatable, e == Unrepeatable
@@ -134,8 +128,8 @@ func WithEffects(e Effects) Option {
 }
 
 // WithResolver settles executions that crashed, and records that are UNKNOWN, by asking the service
-// that has the effect. The next delivery takes the record over first. Then the resolver runs under
-// that lease, with the context that the handler would get. It answers [Executed], [Untouched] or
+// that has the effect. The next delivery takes the record over and runs the resolver under that
+// lease, with the context that the handler would get. It answers [Executed], [Untouched] or
 // [StillUnknown].
 //
 //	func ask(ctx context.Context, x idempotent.Execution, o Order) (idempotent.Resolution[Receipt], error) {
@@ -150,11 +144,10 @@ func WithEffects(e Effects) Option {
 //		}
 //	}
 //
-// An error counts as StillUnknown, and so does a result that is not stored when the handler returns
-// it, by its status or by [WithStoreIf]; the observer gets the error. If the resolver panics, the
-// record becomes UNKNOWN too, and the panic continues. A handler with a resolver is never executed
-// again after a crash before the resolver was asked, and its steps have start marks, as those of
-// [Unrepeatable] effects.
+// An error counts as StillUnknown, and so does a result that would not be stored if the handler
+// returned it; the observer gets the error. If the resolver panics, the record becomes UNKNOWN too,
+// and the panic continues. After a crash the handler never runs before the resolver was asked, and
+// its steps have start marks, as those of [Unrepeatable] effects.
 func WithResolver[In, Out any](resolver func(ctx context.Context, x Execution, in In) (Resolution[Out], error)) Option {
 	return userFunc("WithResolver", resolver, func(c *config) {
 		c.resolver = func(ctx context.Context, x Execution, in any) (found, error) {

@@ -19,46 +19,43 @@ import (
 // HTTP requests come from REST APIs, from HTTP APIs with either payload format, from function URLs
 // and from Application Load Balancers. Package events has its own types for each of them. The types
 // of an HTTP API with payload format 2.0 serve a function URL too, and find the same records. An
-// event that is clearly of another kind than the handler's type is refused. A load balancer reads
-// either headers or multiValueHeaders of a response, as its target group is configured. The headers
-// that this module adds go where the load balancer reads them.
+// event that is clearly of another kind than the handler's type is refused. The headers that this
+// module adds go where a load balancer reads them: into headers or multiValueHeaders, as its target
+// group is configured.
 //
 // # Key
 //
 // The header holds a structured string of RFC 9651 ("abc") or the bare text (abc). Both are the
-// same key. Parameters after a string are ignored; a bare key with a semicolon is refused, and not
-// cut there. A key has 1 to 255 printable ASCII characters; CheckKey can ask for more. A bare key
-// holds no space, comma, semicolon, double quote or backslash, so UUIDs, base64 and URLs can be
-// sent as they are. Upper and lower case differ.
+// same key. Parameters after a string are ignored. A key has 1 to 255 printable ASCII characters;
+// CheckKey can ask for more. A bare key holds no space, comma, semicolon, double quote or
+// backslash, so UUIDs, base64 and URLs can be sent as they are. Upper and lower case differ.
 //
-// Any other header is refused. A header that was sent more than once is refused too, even if the
-// values are equal, because a key is no list. There is one exception: a load balancer without
-// multi-value headers passes on only the last value of a repeated header or query parameter.
+// Any other header is refused, and so is one that was sent more than once, even with equal values,
+// because a key is no list. A load balancer without multi-value headers is the exception: it passes
+// on only the last value of a repeated header or query parameter.
 //
 // GET, HEAD and OPTIONS run unprotected, whatever header they carry. A key that [WithKey],
-// [WithKeyPath] or [WithPowertools] finds protects them too. Of the others, those run unprotected
-// for which [HTTP.Protect] says so, whatever they carry.
+// [WithKeyPath] or [WithPowertools] finds protects them too. [HTTP.Protect] can leave others
+// unprotected.
 //
 // # Scope
 //
-// A key in the header counts for one caller, API, stage, method and route. If the route is
-// $default, or ends in a greedy path variable, the path in the event stands for the route. Behind a
-// function URL the key counts for one caller, URL, method and path, behind a load balancer for one
-// target group, method and path. A key that [WithKey] or [WithKeyPath] finds counts for one caller,
-// API and stage (URL, target group), whatever the method, route and path. Domain names do not
-// count.
+// A key in the header counts for one caller, API, stage, method and route. Behind a function URL
+// the URL stands for API and stage, behind a load balancer the target group does. There the path
+// stands for the route, and also where that is $default or ends in a greedy path variable. A key
+// that [WithKey] or [WithKeyPath] finds counts for one caller, API and stage, whatever the method,
+// route and path. Domain names do not count.
 //
-// The caller is the first of these that the gateway has established; request headers have no say in
-// it:
+// The caller is the first of these that the gateway, and no request header, has established:
 //
 //  1. iss and sub of a JWT or of a Cognito user pool
 //  2. principalId of a Lambda authorizer, a string or an integer below 2^53; an HTTP API passes it
 //     on only if the authorizer returns it in its context
 //  3. the identity of a Cognito identity pool, which a function URL does not pass on
-//  4. IAM account and user or role; all sessions of a role are one caller. In the roles of IAM
-//     Identity Center (AWSReservedSSO_…) the session is the person, and counts; so it is where its
-//     name is an e-mail address, as providers of SAML and OIDC give it. Other people who share a
-//     federated role are one caller: no event tells them apart. Use [WithTenant] for them
+//  4. IAM account and user or role. All sessions of a role are one caller, except where the session
+//     is a person: in the roles of IAM Identity Center (AWSReservedSSO_…), and where its name is an
+//     e-mail address, as providers of SAML and OIDC give it. No event tells other people apart who
+//     share a federated role
 //  5. the API key
 //
 // A caller whom an authorizer let in without such a name is refused with 401, if the request
@@ -71,50 +68,47 @@ import (
 //   - a name that holds U+FFFD, which stands for characters that could not be decoded
 //   - the users of an identity pool behind a function URL, who have one role and one session name
 //
-// [WithTenant] tells such callers apart.
+// [WithTenant] tells such callers apart, and those to whom an authorizer gives one name.
 //
 // In a function with tenant isolation, the tenant of the invocation counts in addition. Client
-// certificates do not count. A load balancer identifies nobody: it passes on the header
-// x-amzn-oidc-identity from a rule that authenticates, but where no rule does so, any client can
-// send that header. If every request to the target group has been authenticated, return the header
-// from [WithTenant]; verify the signature and the signer of x-amzn-oidc-data before, if you can.
+// certificates do not count. A load balancer identifies nobody: where no rule of it authenticates,
+// any client can send the header x-amzn-oidc-identity. If every request to the target group has
+// been authenticated, return that header from [WithTenant]; verify the signature and the signer of
+// x-amzn-oidc-data before, if you can.
 //
 // Callers whom nothing identifies, such as those of a route without an authorizer, share one scope,
-// unless RequireTenant refuses them with 401. Whoever of them sends the same key with the same
-// request gets the stored response. Tell such callers apart with [WithTenant], also if an
-// authorizer gives all of them one name.
+// unless RequireTenant refuses them with 401: whoever of them sends the same key with the same
+// request gets the stored response.
 //
 // # Fingerprint
 //
 // The fingerprint covers method, path, query and decoded body. A body counts by its value, with
 // exact numbers, if it is valid JSON and its media type is JSON (also with the suffix +json) or
-// absent. Any other body counts by its bytes, for example a form, a multipart body, JSON that is
-// not valid, or JSON with names that differ only in case, see [WithExactNames]. The order of query
-// parameters counts only among those of one name. Of the headers, only FingerprintHeaders count.
-// [WithFingerprint] and [WithFingerprintPath] replace query and body.
+// absent. Any other body counts by its bytes, also JSON with names that differ only in case, see
+// [WithExactNames]. The order of query parameters counts only among those of one name. Of the
+// headers, only FingerprintHeaders count. [WithFingerprint] and [WithFingerprintPath] replace query
+// and body.
 //
 // # Response
 //
 // A response with a status of 200 to 499 is stored, except 401, 403, 408, 409, 423, 425 and 429.
 // For any other response the key is released, or, under [Unrepeatable], its record becomes UNKNOWN.
-// After a 401, 403 or 429 without a marked error beside it, the key is always released, because
-// they mean that nothing has happened. [WithStoreIf] replaces this rule. For an error that the
-// handler returns without a response, [WithEffects] decides. A handler that returns no errors, such
-// as an http.Handler behind an adapter, notes them with [Mark].
+// After a 401, 403 or 429 without a marked error beside it, the key is always released: nothing has
+// happened. [WithStoreIf] replaces this rule. For an error without a response, [WithEffects]
+// decides. A handler that returns no errors, such as an http.Handler behind an adapter, notes them
+// with [Mark].
 //
 // Status, headers and body are stored, and whether the body is in base64. Not stored are
-// Set-Cookie, Date, headers of the connection, and the two headers below, which a handler may have
-// got from another service. A replay is what was stored, and the header Idempotent-Replayed: true.
-// The first answer and every replay carry Idempotency-Key-Expires, the date until which the answer
-// is replayed. An answer without that header was not stored. If the handler returns one of these
-// two headers itself, it is removed from every answer to a request with a key, so that it never
-// says anything untrue. A request that runs unprotected gets what the handler returns, untouched.
+// Set-Cookie, Date, headers of the connection, and the two headers below. A replay is what was
+// stored, and the header Idempotent-Replayed: true. The first answer and every replay carry
+// Idempotency-Key-Expires, the date until which the answer is replayed. An answer without that
+// header was not stored. If the handler returns one of these two itself, say from another service,
+// it is removed from every answer to a request with a key. A request that runs unprotected gets
+// what the handler returns, untouched.
 //
-// If the handler does not run, the answer is a problem document of RFC 9457; docs/problems.md
-// explains each type. This includes an event without an HTTP method: it has another payload format
-// than the handler's type, or comes from no gateway at all.
-//
-// docs/http.md tells what the clients of an API have to know.
+// If the handler does not run, also because the event has no HTTP method, the answer is a problem
+// document of RFC 9457; docs/problems.md explains each type. docs/http.md tells what the clients of
+// an API have to know.
 func WithHTTP(h HTTP) Option {
 	return optionFunc(func(c *config) {
 		c.http, c.httpSet, c.requireKeySet = h.withDefaults(), true, h.RequireKey != nil

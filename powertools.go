@@ -35,18 +35,17 @@ const (
 
 const optionPowertools = "WithPowertools"
 
-// maxPrefix keeps keys with the longest digest (SHA-512 in hexadecimal) within the 1,024 bytes of a
-// DynamoDB sort key.
+// maxPrefix keeps keys with a SHA-512 in hexadecimal within the 1,024 bytes of a DynamoDB sort key.
 const maxPrefix = 1024 - len("#") - 128
 
 // Powertools names the records of AWS Powertools that a handler shares, see [WithPowertools].
 type Powertools struct {
 	// Language is the one whose records they are. It has no default.
 	Language PowertoolsLanguage
-	// Function is the name of the function in the keys of the other program, if that program sets
-	// no prefix: module and qualified name in Python ("app.handler"), the method in Java. Keys
-	// begin with the environment variable AWS_LAMBDA_FUNCTION_NAME, a dot and this name. In
-	// TypeScript leave it empty, unless the other program gives its store a function name.
+	// Function is the name of the function in the keys of the other program, if that sets no
+	// prefix: module and qualified name in Python ("app.handler"), the method in Java. Keys begin
+	// with the environment variable AWS_LAMBDA_FUNCTION_NAME, a dot and this name. In TypeScript
+	// leave it empty, unless the other program gives its store a function name.
 	Function string
 	// Prefix is the whole prefix of the other program (key_prefix, keyPrefix), if it sets one,
 	// instead of Function. At most 895 bytes.
@@ -54,46 +53,42 @@ type Powertools struct {
 	// Hash is the hash function that the other program sets (hash_function, hashFunction), as it
 	// spells it. Empty means its default, MD5.
 	Hash string
-	// AllCallers says that all callers of an HTTP handler share its keys. The keys of Powertools
-	// hold no caller, so whoever sends the key of somebody else gets their answer. Without it Wrap
-	// refuses an HTTP handler whose path does not select who calls, such as
-	// requestContext.authorizer.principalId.
+	// AllCallers says that all callers of an HTTP handler share its keys, so that whoever sends the
+	// key of somebody else gets their answer. Without it Wrap refuses a path that does not select
+	// who calls, such as requestContext.authorizer.principalId.
 	AllCallers bool
 }
 
 // WithPowertools makes the handler share its records with a function under AWS Powertools for
 // Lambda in another language, during a migration. Keys, fingerprints and results are then those of
-// that language, on the same table. The key comes from [WithKeyPath] (event_key_jmespath); without
-// it the whole event is the key, as in Powertools. The fingerprint comes from [WithFingerprintPath]
-// (payload_validation_jmespath); without it there is none, also on HTTP handlers. [WithOperation]
-// names the handler in events and errors only, and defaults to the function's name.
+// that language, on the same table. The key comes from [WithKeyPath] (event_key_jmespath), else it
+// is the whole event. The fingerprint comes from [WithFingerprintPath]
+// (payload_validation_jmespath), else there is none, also on HTTP handlers. [WithOperation] names
+// the handler in events and errors only, and defaults to the function's name.
 //
 // Expressions are names, indexes, multi-selects and the powertools_ functions, which every language
-// reads alike. Wrap refuses every other operator and function, and names it. Every event needs its
-// key unless [WithOptionalKey] is given, on HTTP handlers with every method.
+// reads alike. Wrap refuses every other operator and function. Every event needs its key unless
+// [WithOptionalKey] is given, on HTTP handlers with every method.
 //
-// The protocol is still that of this module. But the other side does not keep to it, so some
-// guarantees are lost. docs/powertools.md says which, and how to move over without a second
-// execution. In short:
+// The other side does not keep to the protocol of this module, so some guarantees are lost.
+// docs/powertools.md says which, and how to move over without a second execution. In short:
 //
-//   - Keys hold neither tenant nor route. The path must select what tells callers apart, or
-//     Powertools.AllCallers says that all share them; Wrap asks for one of the two on an HTTP
-//     handler. [WithTenant] is refused.
+//   - Keys hold neither tenant nor route, see Powertools.AllCallers. [WithTenant] is refused.
 //   - MD5, and the number rules of some languages, let different requests share a key.
 //   - Their writes are unconditional: an execution of theirs that outlives its lease replaces what
 //     was stored meanwhile.
 //   - They execute again after a crash, whatever the policy here.
-//   - A result stays inside the record. If it does not fit (400 KB with the record), or if the
-//     language could not read it, the record becomes UNKNOWN. It also becomes UNKNOWN after a
-//     [Terminal] error, which their readers would take for a result.
+//   - A result stays inside the record, which becomes UNKNOWN if it does not fit (400 KB with the
+//     record), if the language could not read it, and after a [Terminal] error, which their readers
+//     would take for a result.
 func WithPowertools(p Powertools) Option {
 	return optionFunc(func(c *config) {
 		c.allCallers = p.AllCallers
 		codec, err := powertools.New(powertools.Language(p.Language), p.Hash)
 		c.Addf(err != nil, "%s: %v", optionPowertools, err)
 		prefix := p.prefix(&c.Problems)
-		// Programs that do not call WithPowertools are 0.3 MB smaller, because nothing but this
-		// function value refers to the codecs, and the linker leaves them out.
+		// Nothing but this function value refers to the codecs, so the linker leaves them, 0.3 MB,
+		// out of programs that do not call WithPowertools.
 		c.shared = func(out reflect.Type) sharedRecords {
 			c.checkShared()
 			if err != nil {
@@ -119,8 +114,8 @@ func WithPowertools(p Powertools) Option {
 	})
 }
 
-// checkCallers asks for a choice where callers of an HTTP handler would share keys unasked. Without
-// a path the whole event is the key, and with it who calls.
+// checkCallers asks for a choice where callers of an HTTP handler would share keys. Without a path
+// the whole event is the key, who calls included.
 func (c *config) checkCallers() {
 	if c.shared == nil || c.allCallers || c.keys.keyPath == nil {
 		return
@@ -136,8 +131,7 @@ func (c *config) checkCallers() {
 		"share keys", optionPowertools)
 }
 
-// prefix returns what record keys begin with. Each language has its own default name for a function
-// without a name.
+// prefix returns what record keys begin with.
 func (p Powertools) prefix(wrong *setup.Problems) string {
 	wrong.Addf(p.Prefix != "" && p.Function != "",
 		"%s: Prefix and Function contradict each other: a key has one prefix", optionPowertools)
@@ -191,8 +185,7 @@ func (c *config) checkShared() {
 type powertoolsRecords struct {
 	codec  *powertools.Codec
 	prefix string
-	// rawText is true if results are strings and the language is Java, which keeps them without
-	// quotes.
+	// rawText says that results are strings of Java, which keeps them without quotes.
 	rawText bool
 	out     reflect.Type // of results
 	// layout is that of the language.
@@ -258,9 +251,9 @@ func (r *powertoolsRecords) decode(held store.Record) (result []byte, err error)
 	return r.withStatus(result)
 }
 
-// withStatus gives a result of another program its status, as the gateway would do. A result of
-// payload format 2.0 without a status, also of a function URL, is the JSON body of a response with
-// status 200. Where a status is required, a result without one is unreadable. See
+// withStatus gives a result of another program its status, as the gateway does. One of payload
+// format 2.0 without a status, also of a function URL, is the JSON body of a response with status
+// 200. See
 // https://docs.aws.amazon.com/apigateway/latest/developerguide/http-api-develop-integrations-lambda.html.
 func (r *powertoolsRecords) withStatus(result []byte) ([]byte, error) {
 	optional := false

@@ -20,23 +20,22 @@ import (
 type Reconciling struct {
 	_ struct{} // literals name their fields: more may come
 
-	// Timeout is how much time the resolver gets, from a second to 14 minutes. Default 10 seconds,
-	// or what is left of the context if that is less. For so long, and a margin, a client that
-	// retries is told to wait.
+	// Timeout is how much time the resolver gets, from a second to 14 minutes, and never more than
+	// the context has. For so long, and a margin, a client that retries is told to wait. Default 10
+	// seconds.
 	Timeout time.Duration
 	// OnlyDue leaves alone a record whose next question is not due yet, or that is given up.
-	// Default is to ask whatever it says.
 	OnlyDue bool
-	// FirstPause is the time from the first question without an answer to the next one. Each
-	// further pause is twice as long, up to LongestPause. Defaults one minute and one hour.
+	// FirstPause follows the first question without an answer. Each further pause is twice as long,
+	// up to LongestPause. Defaults one minute and one hour.
 	FirstPause, LongestPause time.Duration
 	// MaxTries is how often is asked before the record is given up: a person has to settle it then.
 	// Default 30, which takes about a day with the default pauses.
 	MaxTries int
 	// GiveUp, unless nil, gets a record that is to be given up, for example to open a ticket. It
-	// runs under a claim of the record, with the time and the context that the resolver would have,
-	// and how often was asked without an answer. If it fails, it is called again after a pause, and
-	// the record is not given up until it has succeeded. It may be called more than once for a
+	// runs under a claim of the record, with the time and the context that the resolver would have.
+	// tries is how often was asked without an answer. If it fails, it is called again after a
+	// pause: the record is given up once it has succeeded. It may be called more than once for a
 	// record.
 	GiveUp func(ctx context.Context, x Execution, tries int) error
 }
@@ -50,38 +49,34 @@ type Reconciled struct {
 	// Attempt is the number of the claim under its record, 0 if none was taken.
 	Attempt int
 	// Tries is how often was asked without an answer, this time included. Next is when the record
-	// is due for the next question; the zero time if it is not asked about again.
+	// is due again; the zero time if it is not asked about again.
 	Tries int
 	Next  time.Time
 	// Reason is why the record is UNKNOWN, where it still is.
 	Reason string
-	// Until is the end of the lease of the execution that holds the record, of
-	// [report.ReconcileBusy].
+	// Until is, of [report.ReconcileBusy], the end of the lease of whoever holds the record.
 	Until time.Time
 	// DerivedKeys are those that the execution before got, and that the resolver asked with.
 	DerivedKeys []report.NamedKey
-	// Err is why nobody could tell, or why the record could not be handed over: the error of the
-	// resolver, which is also that of a panic, or of Reconciling.GiveUp.
+	// Err is why nobody could tell, or hand the record over: the error, or panic, of the resolver
+	// or of Reconciling.GiveUp.
 	Err error
 	// StoreErr is the last failure of the store that did not decide the outcome.
 	StoreErr error
 }
 
 // Reconcile asks a resolver about the record with this key, and settles it by what that says: as
-// [WithResolver] does when a client retries, but without a client, and so without the event. It
-// asks about a record that is UNKNOWN, that was released with steps, or whose execution crashed and
-// is not to be repeated. It is what operate.Reconcile does with each record that is due, and what
-// the handler of a webhook calls when the other service has news of one.
+// [WithResolver] does when a client retries, but without the event. It asks about a record that is
+// UNKNOWN, that was released with steps, or whose execution crashed and is not to be repeated.
+// operate.Reconcile calls it for each record that is due; the handler of a webhook calls it when
+// the other service has news of one.
 //
 // The resolver runs under a claim like any other: a client that retries meanwhile is told that the
-// request is in progress, and never asks or executes beside it. If the process dies, the record is
-// due again once the lease of the claim has ended. An error and a panic count as [StillUnknown].
-// After Timeout, so does [Untouched]: somebody else may own the record by then. A result that comes
-// so late is stored if nobody else has taken the record; else the outcome is
+// request is in progress. If the process dies, the record is due again once the lease of the claim
+// has ended. As [StillUnknown] count an error, a panic, a result that would not be stored if the
+// handler returned it, and after Timeout [Untouched]: somebody else may own the record by then. A
+// result that comes so late is stored if nobody else has taken the record; else the outcome is
 // [report.ReconcileElsewhere].
-//
-// A result that is not stored when the handler returns it, by its status or by [WithStoreIf],
-// counts as StillUnknown, too.
 //
 // The context of the resolver belongs to the execution that is asked about: [DerivedKey] returns
 // the keys of that. Steps and commits are refused in it.

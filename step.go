@@ -9,40 +9,37 @@ import (
 	"github.com/go-idempotent/idempotent/internal/jsonform"
 )
 
-// Step runs f at most once per recorded result: what f returns is written into the record of the
-// execution, and an execution that comes later, after a crash, an error or a timeout, gets it
-// without running f. Steps that were not recorded run again.
+// Step runs f at most once per recorded result: what f returns is written into the record, and a
+// later execution, after a crash, an error or a timeout, gets it without running f. Steps that were
+// not recorded run again.
 //
 //	charge, err := idempotent.Step(ctx, "charge", func(ctx context.Context) (Charge, error) {
 //		return provider.Charge(ctx, idempotent.DerivedKey(ctx, ""), order)
 //	})
 //
-// A step is for one effect. A process can die between the effect and its recording: the step then
-// runs again, so pass [DerivedKey] to whoever takes a key, or use [AtMostOnce] where nobody does.
+// A step is for one effect. If the process dies between the effect and its recording, the step runs
+// again: pass [DerivedKey] to whoever takes a key, or use [AtMostOnce].
 //
-// The name finds the step again, not its position: it has 1 to 64 characters of A-Z, a-z, 0-9, '.',
-// '_', '/', '-', and is used once in an execution. A loop names its items. There are at most 100
-// steps. Steps may run at the same time; a step inside of another is refused. Join the steps that
-// you start in goroutines before the handler returns: one that still runs then counts as lost.
+// The name finds the step again: 1 to 64 characters of A-Z, a-z, 0-9, '.', '_', '/', '-', used once
+// in an execution. A loop names its items. There are at most 100 steps. They may run at the same
+// time, but not inside of each other. Join those in goroutines before the handler returns: one that
+// still runs then counts as lost.
 //
 // ctx is the handler's, or one made from it. f gets a context in which DerivedKey(ctx, "") is the
 // key of this step. T is kept as JSON, and Step returns what comes out of that also the first time,
 // so that every execution sees the same; a step without a result returns struct{}. What a T must
 // carry is what [Wrap] asks of a result.
 //
-// If f returns an error, Step returns that very error, and what f returned beside it. [Terminal] is
-// recorded, and comes as a [*ReplayedError], also the first time. [NotExecuted] and an error
-// without a mark are not recorded. After [Uncertain] the record becomes UNKNOWN, unless the handler
-// ends with a result to store.
+// If f returns an error, Step returns that very error, and what f returned beside it. Only
+// [Terminal] is recorded, and comes as a [*ReplayedError], also the first time. After [Uncertain]
+// the record becomes UNKNOWN, unless the handler ends with a result to store.
 //
 // Every other error is an [*Error]: [ErrStepRefused] (f did not run), [ErrStepLost] (f ran and is
 // not recorded; Step returns what f returned), [ErrLeaseLost], [ErrUnreadable],
-// [ErrUnknownOutcome]. Return it from the handler: then the record keeps what was recorded, and
-// nothing that happened is repeated.
+// [ErrUnknownOutcome]. Return it from the handler, and nothing that was recorded is repeated.
 //
-// A step costs one write of the record, one write unit while the record is smaller than 1 KB, and
-// no read. Completing the execution removes the steps. In an execution without protection f just
-// runs, and nothing is recorded.
+// A step costs one write of the record (a write unit per KB of it) and no read. Completing the
+// execution removes the steps. In an execution without protection f just runs.
 func Step[T any](ctx context.Context, name string, f func(ctx context.Context) (T, error),
 	opts ...StepOption[T],
 ) (T, error) {
@@ -85,8 +82,8 @@ type StepOption[T any] func(*step[T])
 
 // AtMostOnce is for an effect that must not be repeated and takes no key. The step then writes a
 // start mark before it runs f, which is a second write. An execution that finds a start mark
-// without a result does not run f: it asks resolver, in a context with the key of the step, what
-// became of it. [Executed] is recorded in the place of a result, [Untouched] lets f run, and after
+// without a result asks resolver, in a context with the key of the step, what became of it.
+// [Executed] is recorded in the place of a result, [Untouched] lets f run, and after
 // [StillUnknown], an error, or without a resolver, the step fails with [ErrUnknownOutcome] and the
 // record becomes UNKNOWN. Without a resolver write AtMostOnce[T](nil).
 //
@@ -158,13 +155,12 @@ func (s *step[T]) Accept(text []byte, failed bool) (failure, _ error) {
 var (
 	// ErrStepRefused is returned when the function of a step did not run: the name is malformed or
 	// was used before, the step is inside of another, its context belongs to no delivery or has
-	// ended, the handler has returned, the result has no JSON form, or what has to be written or
-	// read before could not be.
+	// ended, the handler has returned, the result has no JSON form, or the record could not be
+	// written or read.
 	ErrStepRefused = execution.ErrStepRefused
 	// ErrStepLost is returned when the function of a step ran and its result is not recorded,
 	// because it has no JSON form, is too large, or the store could not take it. Step returns what
-	// the function returned. The record is not released: it becomes UNKNOWN, or, with
-	// WithEffects([Repeatable]), stays in progress until its lease ends and then executes again. A
-	// handler that has a result to store all the same may return it.
+	// the function returned. The record becomes UNKNOWN, or, under [Repeatable], executes again
+	// after its lease. A handler that has a result to store all the same may return it.
 	ErrStepLost = execution.ErrStepLost
 )
