@@ -66,7 +66,7 @@ func (d *delivery) run(ctx context.Context) {
 			d.own(r)
 		}
 	case report.Replayed:
-		d.replay(r)
+		d.replayed(r)
 	case report.Resolved:
 		d.outcome = report.Resolved
 		d.present(presentation{stored: true, replayed: true, text: d.result, expires: r.Expires})
@@ -133,13 +133,7 @@ func (d *delivery) committed(r protocol.Result) {
 	d.unanswered = errors.Join(d.otherAnswer(), d.unanswered)
 	d.protocol.Report.OtherAnswer = true
 	d.ran = false // what it returned is no answer
-	result, err := d.decoded(r)
-	if err != nil {
-		d.useless(err)
-		return
-	}
-	d.result = result
-	d.present(presentation{stored: true, text: result, sealed: d.keys.records == nil, expires: r.Expires})
+	d.answerWith(r, presentation{sealed: d.keys.records == nil})
 }
 
 // otherAnswer says what a handler did that had committed its answer.
@@ -154,12 +148,20 @@ func (d *delivery) otherAnswer() error {
 	}
 }
 
-// replay answers with a stored result.
-func (d *delivery) replay(r protocol.Result) {
+// replayed answers with the result of another execution.
+func (d *delivery) replayed(r protocol.Result) {
+	d.outcome = report.Replayed
 	if d.protocol.Unwanted && r.Record.Reason != store.ReasonTerminal {
-		d.outcome, d.answer.err = report.Replayed, nil
+		d.answer.err = nil
 		return
 	}
+	// A result that an operator gave has a seal, too, but no handler encoded it.
+	encoded := r.Record.Seal != "" && r.Record.SettledBy == "" && d.keys.records == nil
+	d.answerWith(r, presentation{replayed: true, sealed: encoded})
+}
+
+// answerWith answers with the result of a record.
+func (d *delivery) answerWith(r protocol.Result, p presentation) {
 	result, err := d.decoded(r)
 	if err != nil {
 		d.useless(err)
@@ -170,10 +172,8 @@ func (d *delivery) replay(r protocol.Result) {
 		d.replayFailure(result)
 		return
 	}
-	d.outcome = report.Replayed
-	// A result that an operator gave has a seal, too, but no handler encoded it.
-	encoded := r.Record.Seal != "" && r.Record.SettledBy == "" && d.keys.records == nil
-	d.present(presentation{stored: true, replayed: true, text: result, sealed: encoded, expires: r.Expires})
+	p.stored, p.text, p.expires = true, result, r.Expires
+	d.present(p)
 }
 
 // decoded returns the stored result as JSON.
@@ -212,7 +212,6 @@ func (d *delivery) replayFailure(result []byte) {
 		d.useless(d.undecodable())
 		return
 	}
-	d.outcome = report.Replayed
 	d.answer.out, d.answer.given, d.answer.err = nil, false, final
 	if d.answer.wire {
 		d.answer.err = reported(final)

@@ -1,6 +1,7 @@
 package idempotent
 
 import (
+	"cmp"
 	"context"
 
 	"github.com/go-idempotent/idempotent/internal/execution"
@@ -93,7 +94,7 @@ func (w *wrapped) describe(ctx context.Context, src *source) (Description, error
 		return Description{}, err
 	}
 	if req.recordKey == "" {
-		d.Unprotected = w.shape.unprotected(src)
+		d.Unprotected = cmp.Or(req.unprotected, "the event has no key, and needs none")
 		return d, nil
 	}
 	d.Protected, d.RecordKey, d.Fingerprint = true, req.recordKey, req.fingerprint

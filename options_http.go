@@ -129,7 +129,7 @@ func (h HTTP) check(p *setup.Problems) {
 	p.Addf(httpfield.HasMeaning(h.Header), "WithHTTP: Header %q has another meaning", h.Header)
 	for _, m := range h.RequireKey {
 		p.Addf(!httpfield.IsToken(m) || strings.ToUpper(m) != m, "WithHTTP: RequireKey: %q is no method in capitals", m)
-		p.Addf(slices.Contains(neverProtected, m), "WithHTTP: RequireKey: %s has no effect to protect", m)
+		p.Addf(neverProtected[m] != "", "WithHTTP: RequireKey: %s has no effect to protect", m)
 	}
 	h.checkFingerprintHeaders(p)
 	h.checkRequestAge(p)

@@ -13,13 +13,11 @@ import (
 
 // shape is what httpShape, for HTTP handlers, and plainShape, for all others, do differently.
 type shape interface {
-	// identify computes what a delivery stands for, before any I/O. The zero request means: no
-	// protection is needed.
+	// identify computes what a delivery stands for, before any I/O. A request without a record key
+	// needs no protection.
 	identify(ctx context.Context, src *source) (request, error)
-	// scope lists what the key of an event that was identified counts for. unprotected says why it
-	// runs without protection.
+	// scope lists what the key of an event that was identified counts for.
 	scope(ctx context.Context, src *source) ([]gateway.ScopePart, error)
-	unprotected(src *source) string
 	// answers reports whether a.out is the answer, if the handler returned it with a.err, or noted
 	// that. It notes what a.out announces.
 	answers(a *answer) bool
@@ -37,8 +35,9 @@ type shape interface {
 }
 
 // request is what a delivery stands for. The record key covers key and scope. The fingerprint is
-// empty if the handler has none.
-type request struct{ recordKey, fingerprint string }
+// empty if the handler has none. unprotected says why there is no record key, empty if there is no
+// key.
+type request struct{ recordKey, fingerprint, unprotected string }
 
 // answer is what the caller of a delivery gets.
 type answer struct {
@@ -92,9 +91,6 @@ type source struct {
 	// none.
 	observed bool
 	route    string
-	// exempt is true of an HTTP request that the function of [HTTP.Protect] does not want
-	// protected.
-	exempt bool
 }
 
 // event returns the pointer to the event. It decodes the payload, once. Like lambda.NewHandler it
@@ -137,5 +133,3 @@ func (s *source) encoded() ([]byte, error) {
 	}
 	return text, err
 }
-
-const keyless = "the event has no key, and needs none"

@@ -26,8 +26,12 @@ type httpShape struct {
 	now     func() time.Time
 }
 
-// neverProtected are the methods that have no effect.
-var neverProtected = []string{"GET", "HEAD", "OPTIONS"}
+// neverProtected are the methods that have no effect, with what is said of their requests.
+var neverProtected = map[string]string{
+	"GET":     "the method GET is never protected",
+	"HEAD":    "the method HEAD is never protected",
+	"OPTIONS": "the method OPTIONS is never protected",
+}
 
 func (s *httpShape) identify(ctx context.Context, src *source) (request, error) {
 	r := &src.http
@@ -45,11 +49,11 @@ func (s *httpShape) identify(ctx context.Context, src *source) (request, error) 
 	if src.observed {
 		src.route = s.routes.Of(r)
 	}
-	if slices.Contains(neverProtected, r.Method) && !s.keys.selects {
-		return request{}, nil
+	if reason := neverProtected[r.Method]; reason != "" && !s.keys.selects {
+		return request{unprotected: reason}, nil
 	}
-	if src.exempt = s.http.Protect != nil && !s.http.protects(r); src.exempt {
-		return request{}, nil
+	if s.http.Protect != nil && !s.http.protects(r) {
+		return request{unprotected: "the function of HTTP.Protect leaves this method and path unprotected"}, nil
 	}
 	key, keyErr := s.key(src)
 	if key == "" && keyErr == nil {
@@ -119,7 +123,7 @@ func (s *httpShape) key(src *source) (string, error) {
 // client could choose to be unprotected. Another program that shares the records needs its key
 // whatever the method.
 func (s *httpShape) lacksKey(r *gateway.Request, err error) bool {
-	if s.keys.records != nil || !slices.Contains(neverProtected, r.Method) || r.HasBody() {
+	if s.keys.records != nil || neverProtected[r.Method] == "" || r.HasBody() {
 		return false
 	}
 	failed, ok := errors.AsType[*jmespath.Error](err)
@@ -221,12 +225,8 @@ func (s *httpShape) keeps(out any) bool {
 // untouched is true for a caller who may not have what it asks for, or not now: nothing has
 // happened yet.
 func (s *httpShape) untouched(out any) bool {
-	switch s.gateway.Status(out) {
-	case 401, 403, 429:
-		return true
-	default:
-		return false
-	}
+	status := s.gateway.Status(out)
+	return status == 401 || status == 403 || status == 429
 }
 
 // stored encodes the response without the headers that must not be replayed.
@@ -285,17 +285,6 @@ func (s *httpShape) refuse(src *source, err error) (out any, _ error) {
 // path in another way.
 func (h HTTP) protects(r *gateway.Request) bool {
 	return slices.ContainsFunc(r.Paths(), func(path string) bool { return h.Protect(r.Method, path) })
-}
-
-func (s *httpShape) unprotected(src *source) string {
-	switch {
-	case src.exempt:
-		return "the function of HTTP.Protect leaves this method and path unprotected"
-	case slices.Contains(neverProtected, src.http.Method) && !s.keys.selects:
-		return "the method " + src.http.Method + " is never protected"
-	default:
-		return keyless
-	}
 }
 
 func (s *httpShape) scope(ctx context.Context, src *source) ([]gateway.ScopePart, error) {

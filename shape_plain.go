@@ -79,8 +79,6 @@ func (s *plainShape) present(_ *source, a *answer, p presentation) error {
 
 func (*plainShape) refuse(_ *source, err error) (out any, _ error) { return nil, err }
 
-func (*plainShape) unprotected(*source) string { return keyless }
-
 func (s *plainShape) scope(ctx context.Context, src *source) ([]gateway.ScopePart, error) {
 	id := tenantID(ctx)
 	switch {
