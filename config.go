@@ -100,7 +100,6 @@ func (t Timing) withDefaults() Timing {
 	}
 }
 
-// as returns a value that is a T, or the zero value for none.
 func as[T any](v any) T {
 	t, _ := v.(T)
 	return t

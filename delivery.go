@@ -14,19 +14,17 @@ import (
 	"github.com/go-idempotent/idempotent/store"
 )
 
-// delivery is one event on its way through a handler, from its bytes to the bytes of the answer.
-// One goroutine uses it.
+// delivery is one event on its way through a handler, to the answer. One goroutine uses it.
 type delivery struct {
 	work
 
 	protocol protocol.Delivery
 	outcome  report.Outcome
 	// within is true if the caller is the handler of another delivery.
-	within bool
-	// refused is the error that kept the handler from running.
+	within  bool
 	refused error
-	// unreadable is why a stored result cannot be used, in a delivery that answers with the
-	// handler's own result instead.
+	// unreadable is why a stored result cannot be used where the handler's own is the answer
+	// instead.
 	unreadable error
 }
 
@@ -79,7 +77,6 @@ func (d *delivery) run(ctx context.Context) {
 	}
 }
 
-// handOut hands out the report.
 func (d *delivery) handOut(ctx context.Context, traced Trace, began time.Time) {
 	r := d.report()
 	r.Start, r.Took, r.Trigger = began, time.Since(began), d.trigger
@@ -100,9 +97,8 @@ func (d *delivery) unprotected(ctx context.Context, outcome report.Outcome) {
 	d.outcome = outcome
 }
 
-// own answers with what the handler returned. If that was stored, the caller is told until when it
-// is replayed. If it was not, the caller is told nothing about that, even if the handler's response
-// says something.
+// own answers with what the handler returned. The caller is told until when it is replayed, and
+// nothing about that if it was not stored, even if the handler's response says something.
 func (d *delivery) own(r protocol.Result) {
 	if !d.ran {
 		d.refuse(d.answer.err) // the payload is no event, which is seen when the handler is called
@@ -122,7 +118,6 @@ func (d *delivery) own(r protocol.Result) {
 	}
 }
 
-// commitFailed answers that the commit of the handler has failed.
 func (d *delivery) commitFailed(err error) {
 	d.refuse(d.failure(errAnswered, "", err))
 }
@@ -148,7 +143,6 @@ func (d *delivery) otherAnswer() error {
 	}
 }
 
-// replayed answers with the result of another execution.
 func (d *delivery) replayed(r protocol.Result) {
 	d.outcome = report.Replayed
 	if d.protocol.Unwanted && r.Record.Reason != store.ReasonTerminal {
@@ -160,7 +154,6 @@ func (d *delivery) replayed(r protocol.Result) {
 	d.answerWith(r, presentation{replayed: true, sealed: encoded})
 }
 
-// answerWith answers with the result of a record.
 func (d *delivery) answerWith(r protocol.Result, p presentation) {
 	result, err := d.decoded(r)
 	if err != nil {
@@ -192,7 +185,6 @@ func (d *delivery) decoded(r protocol.Result) ([]byte, *Error) {
 	}
 }
 
-// present answers with a stored text.
 func (d *delivery) present(p presentation) {
 	if err := d.shape.present(&d.source, &d.answer, p); err != nil {
 		d.useless(d.undecodable())
@@ -218,8 +210,8 @@ func (d *delivery) replayFailure(result []byte) {
 	}
 }
 
-// useless notes that a stored result cannot be used. If the handler has run, its own result stays
-// the answer; if not, the error is the answer.
+// useless notes that a stored result cannot be used: the handler's own, or the error, is the
+// answer.
 func (d *delivery) useless(err *Error) {
 	if d.ran {
 		d.unreadable = err
@@ -229,7 +221,6 @@ func (d *delivery) useless(err *Error) {
 	d.refuse(err)
 }
 
-// failure is an error of this package about the record.
 func (d *delivery) failure(kind error, reason string, err error) *Error {
 	return &Error{
 		Kind: kind, Operation: d.settings.Operation, RecordKey: d.protocol.RecordKey,
@@ -237,9 +228,8 @@ func (d *delivery) failure(kind error, reason string, err error) *Error {
 	}
 }
 
-// refuse answers with an error: the handler was kept from running, or it ran and was superseded.
-// Only the error itself tells the outcome, and not those that it wraps: the function of a user may
-// have failed with an error that came from another handler.
+// refuse answers with an error. It tells the outcome, and not those that it wraps: the function of
+// a user may have failed with an error that came from another handler.
 func (d *delivery) refuse(err error) {
 	d.outcome, d.refused = report.Refused, err
 	if e, is := err.(*Error); is { //nolint:errorlint // see above
@@ -247,7 +237,6 @@ func (d *delivery) refuse(err error) {
 	}
 }
 
-// bytes returns the answer in its wire form.
 func (d *delivery) bytes() ([]byte, error) {
 	switch {
 	case d.refused != nil:
@@ -265,7 +254,6 @@ func (d *delivery) bytes() ([]byte, error) {
 	}
 }
 
-// value returns the answer by value.
 func (d *delivery) value() (any, error) {
 	switch {
 	case d.refused != nil:
@@ -283,9 +271,9 @@ func (d *delivery) value() (any, error) {
 	}
 }
 
-// marked returns the error of the handler for an outer execution, which may return it: with its
-// marks, and, if the record became UNKNOWN, as uncertain. Package batch acknowledges what is final,
-// and a failure that could not be stored is not: it is executed again.
+// marked returns the error for an outer execution: with its marks, and, if the record became
+// UNKNOWN, as uncertain. Package batch acknowledges what is final, and a failure that could not be
+// stored is not: it is executed again.
 func (d *delivery) marked() error {
 	switch d.protocol.Report.Settlement { //nolint:exhaustive // the others keep the marks
 	case report.Unknown:
@@ -298,7 +286,6 @@ func (d *delivery) marked() error {
 	return d.answer.err
 }
 
-// report returns what the observer gets to know of the delivery.
 func (d *delivery) report() report.Delivery {
 	r := d.protocol.Report
 	r.Operation, r.Route, r.RecordKey, r.Outcome = d.settings.Operation, d.source.route, d.protocol.RecordKey, d.outcome
@@ -334,7 +321,6 @@ func (d *delivery) storeErr() error {
 	}
 }
 
-// throttleOf returns what lacked capacity, empty if err does not say.
 func throttleOf(err error) store.Throttle {
 	failed, is := errors.AsType[*store.Error](err)
 	if !is {

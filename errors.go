@@ -175,7 +175,6 @@ func (e *Error) Error() string {
 	return f.Error()
 }
 
-// misfit says what does not fit into an event, and where.
 func (e *Error) misfit() string {
 	text := e.Reason
 	if e.Field != "" {
@@ -228,12 +227,10 @@ type PanicError struct {
 
 func (e *PanicError) Error() string { return fmt.Sprintf("it panicked with a %T", e.Value) }
 
-// kind is what there is to know of the errors of a sentinel.
 type kind struct {
 	// outcome is that of a delivery which ends with it, empty if none does.
 	outcome report.Outcome
-	// name gives it its name on the wire.
-	name func(error) error
+	name    func(error) error
 	// happened says that an effect may have happened.
 	happened bool
 }
@@ -290,7 +287,6 @@ const (
 	sourceEvent  = "the event"
 )
 
-// elemOf returns the type behind a pointer.
 func elemOf(t reflect.Type) reflect.Type {
 	if t.Kind() == reflect.Pointer {
 		return t.Elem()

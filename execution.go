@@ -114,7 +114,6 @@ type Resolution[Out any] struct {
 	out     Out
 }
 
-// found is a Resolution without its type.
 type found = Resolution[any]
 
 // Executed says that the earlier execution had its effect. Its result is stored and returned.

@@ -14,8 +14,7 @@ import (
 	"github.com/go-idempotent/idempotent/internal/jsonform"
 )
 
-// encodeJSON encodes as lambda.NewHandler does: it does not escape HTML, and writes no newline at
-// the end.
+// encodeJSON encodes as lambda.NewHandler does: without escapes for HTML and a newline at the end.
 func encodeJSON(v any) ([]byte, error) {
 	var text written
 	encoder := json.NewEncoder(&text)
@@ -33,8 +32,7 @@ func encodeJSON(v any) ([]byte, error) {
 
 var errStream = errors.New("idempotent: the result is a stream, which cannot be stored and replayed")
 
-// written collects what is written to it. A json.Encoder writes once, so this takes no more room
-// than the text, and what an HTTP response is announced with.
+// written has room for what is written once, and for what an HTTP response is announced with.
 type written []byte
 
 func (w *written) Write(text []byte) (int, error) {
@@ -45,7 +43,6 @@ func (w *written) Write(text []byte) (int, error) {
 	return len(text), nil
 }
 
-// decodeResult decodes a stored result into a value of type out.
 func decodeResult(text []byte, out reflect.Type) (any, error) {
 	v := reflect.New(out)
 	if err := json.Unmarshal(text, v.Interface()); err != nil {
@@ -54,8 +51,7 @@ func decodeResult(text []byte, out reflect.Type) (any, error) {
 	return v.Elem().Interface(), nil
 }
 
-// withheld is the cause of an error that may quote what it is about. errors.As finds only what is
-// shown of it, errors.Is all.
+// withheld is a cause that may quote what it is about. errors.As finds only what is shown of it.
 type withheld struct{ shown, cause error }
 
 func (e *withheld) Error() string {
@@ -112,7 +108,7 @@ var jsonKinds = map[string]string{
 	"null": "null", "value": "a value",
 }
 
-// kindIn returns the kind of a value without the value, which encoding/json may write behind it.
+// kindIn leaves out the value, which encoding/json may write behind its kind.
 func kindIn(description string) string {
 	kind, _, _ := strings.Cut(description, " ")
 	if _, known := jsonKinds[kind]; !known {
@@ -121,8 +117,7 @@ func kindIn(description string) string {
 	return kind
 }
 
-// reasonOf says why a value was refused by the decoder of its type. The text of that error may hold
-// anything.
+// reasonOf quotes nothing of the error of a decoder, which may hold anything.
 func reasonOf(err error) string {
 	if wrong, ok := errors.AsType[*time.ParseError](err); ok && wrong.Layout == time.RFC3339 {
 		return "it is no time of RFC 3339"

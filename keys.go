@@ -15,34 +15,27 @@ import (
 	"github.com/go-idempotent/idempotent/store"
 )
 
-// keys finds the key, the fingerprint and the tenant of an event. Options say how, and Wrap adds
-// what follows.
+// keys finds the key, the fingerprint and the tenant of an event.
 type keys struct {
 	operation string
-	// optionalKey lets events without a key run unprotected. exactNames is true if the handler
-	// tells names of members apart that differ only in case.
+	// optionalKey lets events without a key run unprotected. exactNames: see [WithExactNames].
 	optionalKey, exactNames bool
-	// digestKey is the secret of digests, nil for none.
-	digestKey []byte
+	digestKey               []byte
 	// At most one of key and keyPath is set, and at most one of fingerprint and fingerprintPath.
 	// The functions get pointers to In.
 	key                      func(in any) (string, error)
 	fingerprint              func(in any) (any, error)
 	tenant                   func(ctx context.Context, in any) (string, error)
 	keyPath, fingerprintPath *jmespath.Expression
-	// records are those of another program that shares the table; nil for records of this module's
-	// own.
-	records sharedRecords
+	records                  sharedRecords
 
-	// selects says that an option finds the key: an HTTP handler then does not look for its header.
-	// selectsFingerprint says that an option finds what the fingerprint covers. exactNumbers is
-	// true if a type of the handler keeps decimals as they are.
+	// selects, selectsFingerprint: an option finds the key, and what the fingerprint covers.
+	// exactNumbers: a type of the handler keeps decimals as they are.
 	selects, selectsFingerprint, exactNumbers bool
 	// numbers are the places of In where a value has several spellings, nil for none.
 	numbers *numbers.Places
 }
 
-// newHash begins a digest, keyed if the handler has a secret.
 func (k *keys) newHash(purpose string) *fingerprint.Hash {
 	if k.digestKey == nil {
 		return fingerprint.New(purpose)
@@ -50,8 +43,8 @@ func (k *keys) newHash(purpose string) *fingerprint.Hash {
 	return fingerprint.NewKeyed(k.digestKey, purpose)
 }
 
-// selected returns the key that an option finds. The key is empty, without an error, if the event
-// has none and needs none. If another program shares the records, the key is the whole record key.
+// selected returns the key that an option finds, empty if the event has none and needs none. If
+// another program shares the records, it is the whole record key.
 func (k *keys) selected(src *source, needed bool) (string, error) {
 	if k.key != nil {
 		return k.keyOf(src, needed)
@@ -88,8 +81,8 @@ func (k *keys) selected(src *source, needed bool) (string, error) {
 	return string(key), nil
 }
 
-// asRead returns an event with its numbers as the handler reads them. Where another program shares
-// the keys, its numbers decide.
+// asRead returns an event with its numbers as the handler reads them, or as another program sends
+// them.
 func (k *keys) asRead(event []byte) []byte {
 	if k.numbers == nil || k.records != nil {
 		return event
@@ -98,15 +91,14 @@ func (k *keys) asRead(event []byte) []byte {
 }
 
 // roundsNumber reports whether a selection has a number that the handler would read as another one:
-// then two requests are one to it, and would have two keys. How it reads a text that the path
-// decodes, no type says.
+// two requests that are one to it would have two keys. How it reads a text that the path decodes,
+// no type says.
 func (k *keys) roundsNumber(path *jmespath.Expression, selection []byte) bool {
 	typed := k.exactNumbers && !strings.Contains(path.String(), "powertools_json")
 	return k.records == nil && numbers.HasInexact(selection, typed)
 }
 
-// unsearchable is the error for an event in which the key path cannot look. Of a text that is no
-// JSON it says so once.
+// unsearchable is the error for an event in which the key path cannot look.
 func (k *keys) unsearchable(err error) error {
 	text, isText := errors.AsType[*fingerprint.SyntaxError](err)
 	if !isText {
@@ -129,7 +121,6 @@ func (k *keys) canonical(doc []byte) ([]byte, error) {
 	return fingerprint.CanonicalFolding(nil, doc)
 }
 
-// keyOf asks the user's function for the key.
 func (k *keys) keyOf(src *source, needed bool) (string, error) {
 	in, err := src.event()
 	if err != nil {
@@ -146,7 +137,7 @@ func (k *keys) keyOf(src *source, needed bool) (string, error) {
 	}
 }
 
-// missing returns the error for an event without a key. It returns nil if the event needs none.
+// missing returns the error for an event without a key, nil if it needs none.
 func (k *keys) missing(source string, needed bool) error {
 	if !needed {
 		return nil
@@ -180,8 +171,7 @@ func (k *keys) refused(source string, err error) error {
 	return &Error{Kind: ErrRefused, Operation: k.operation, Field: source, Err: err}
 }
 
-// tenantOf asks the user's function for the tenant. Without a tenant it fails, so that nobody gets
-// into a shared scope by accident.
+// tenantOf fails without a tenant, so that nobody gets into a shared scope by accident.
 func (k *keys) tenantOf(ctx context.Context, src *source) (string, error) {
 	in, err := src.event()
 	if err != nil {
@@ -200,9 +190,8 @@ func (k *keys) tenantOf(ctx context.Context, src *source) (string, error) {
 
 var errNoTenant = errors.New("it returned no tenant")
 
-// tenantID returns the tenant of an invocation in a function with tenant isolation, and an empty
-// text in any other function. Two such tenants never share a record, although one caller may act
-// for both.
+// tenantID returns the tenant of an invocation, empty in a function without tenant isolation. Two
+// such tenants never share a record, although one caller may act for both.
 func tenantID(ctx context.Context) string {
 	if lc, ok := lambdacontext.FromContext(ctx); ok {
 		return lc.TenantID
@@ -210,7 +199,6 @@ func tenantID(ctx context.Context) string {
 	return ""
 }
 
-// addSelected adds to h what an option finds for the fingerprint.
 func (k *keys) addSelected(h *fingerprint.Hash, src *source) error {
 	if k.fingerprintPath == nil {
 		in, err := src.event()
@@ -234,7 +222,6 @@ func (k *keys) addSelected(h *fingerprint.Hash, src *source) error {
 	return nil
 }
 
-// covered returns what the fingerprint path selects.
 func (k *keys) covered(src *source) (selection jmespath.Value, err error) {
 	payload, err := src.json()
 	if err != nil {
@@ -252,7 +239,6 @@ func (k *keys) covered(src *source) (selection jmespath.Value, err error) {
 	return selection, nil
 }
 
-// addFingerprintOf adds to h what the user's function selects.
 func (k *keys) addFingerprintOf(h *fingerprint.Hash, in any) error {
 	covered, err := k.fingerprint(in)
 	if err != nil {
@@ -265,8 +251,7 @@ func (k *keys) addFingerprintOf(h *fingerprint.Hash, in any) error {
 	return nil
 }
 
-// sharedKey returns the record key of a selection, or of the whole event, as another program
-// computes it.
+// sharedKey returns the record key of a selection as another program computes it.
 func (k *keys) sharedKey(selection []byte, whole, needed bool) (string, error) {
 	if k.folds(selection) {
 		return "", k.invalid(sourceKeyPath, "has names that differ only in case", nil)
@@ -282,8 +267,7 @@ func (k *keys) sharedKey(selection []byte, whole, needed bool) (string, error) {
 	}
 }
 
-// folds reports whether the handler may read JSON in another way than a program that tells names
-// apart which differ only in case.
+// folds reports whether the handler may read names that another program tells apart as one.
 func (k *keys) folds(doc []byte) bool {
 	if k.exactNames {
 		return false
@@ -296,8 +280,7 @@ func (k *keys) folds(doc []byte) bool {
 	return err == nil
 }
 
-// sharedRequest returns the request of an event with this record key, which another program shares.
-// Without a fingerprint path it has no fingerprint.
+// sharedRequest has a fingerprint only if there is a fingerprint path.
 func (k *keys) sharedRequest(key string, src *source) (request, error) {
 	req := request{recordKey: key}
 	if k.fingerprintPath == nil {
@@ -318,7 +301,6 @@ func (k *keys) sharedRequest(key string, src *source) (request, error) {
 	return req, err
 }
 
-// recordKey returns the record key: the operation and a digest of scope and key.
 func recordKey(operation string, h *fingerprint.Hash) string {
 	sum := h.Sum()
 	key := make([]byte, 0, 128) // enough for most operations
@@ -326,18 +308,17 @@ func recordKey(operation string, h *fingerprint.Hash) string {
 	return string(base64.RawURLEncoding.AppendEncode(key, sum[:]))
 }
 
-// sharedRecords writes and reads the records of another program on the same table: their keys,
-// fingerprints and results, as that program does it. See [WithPowertools].
+// sharedRecords writes and reads keys, fingerprints and results as another program on the same
+// table does, see [WithPowertools].
 type sharedRecords interface {
-	// key returns the record key of a selection, or of the whole event. It is empty if the event
-	// has no content. The text of an error continues a sentence that begins with the name of the
+	// key returns the record key of a selection, or of the whole event, empty if that has no
+	// content. The error of key and fingerprint continues a sentence that begins with the
 	// selection.
 	key(selection []byte, whole bool) (string, error)
-	// fingerprint returns the digest of a selection. The text of an error is like that of key.
 	fingerprint(selection []byte) (string, error)
-	// encode returns what the record keeps of a result, given as JSON, or of a failure.
+	// encode returns what the record keeps of a result in JSON, or of a failure, and decode the
+	// result.
 	encode(result []byte, failure bool) ([]byte, error)
-	// decode returns the result of a record as JSON.
 	decode(r store.Record) ([]byte, error)
 }
 

@@ -131,7 +131,6 @@ func (c *config) checkCallers() {
 		"share keys", optionPowertools)
 }
 
-// prefix returns what record keys begin with.
 func (p Powertools) prefix(wrong *setup.Problems) string {
 	wrong.Addf(p.Prefix != "" && p.Function != "",
 		"%s: Prefix and Function contradict each other: a key has one prefix", optionPowertools)
@@ -181,15 +180,13 @@ func (c *config) checkShared() {
 	}
 }
 
-// powertoolsRecords are the records of AWS Powertools in one language.
 type powertoolsRecords struct {
 	codec  *powertools.Codec
 	prefix string
 	// rawText says that results are strings of Java, which keeps them without quotes.
 	rawText bool
 	out     reflect.Type // of results
-	// layout is that of the language.
-	layout store.Layout
+	layout  store.Layout
 }
 
 func (r *powertoolsRecords) key(selection []byte, whole bool) (string, error) {

@@ -16,7 +16,6 @@ const outageRetryAfter = 2 * time.Second
 
 const freshKey = "Send a new one with each new request, and the same one with each retry."
 
-// problemKind is how the errors of one sentinel are answered.
 type problemKind struct {
 	status int
 	name   string
@@ -70,8 +69,7 @@ type problemDocument struct {
 	Instance string `json:"instance,omitempty"`
 }
 
-// problem makes the answer to an error of this package, and its status. The document holds nothing
-// of the request but its path and id, and nothing of the record.
+// problem returns a document that holds nothing of the request but its path and id.
 func (h HTTP) problem(r *gateway.Request, err *Error) (status int, body string, _ error) {
 	k := problemKinds[err.Kind]
 	if errors.Is(err.Kind, ErrMismatch) {
@@ -85,8 +83,8 @@ func (h HTTP) problem(r *gateway.Request, err *Error) (status int, body string, 
 	return k.status, string(text), encodeErr
 }
 
-// detail tells a client that its header is missing, or what is wrong with it. It never quotes the
-// error of a user's function or of an expression, which may tell something about the request.
+// detail never quotes the error of a user's function or of an expression, which may quote the
+// request.
 func detail(k problemKind, err *Error) string {
 	switch err.Kind {
 	case ErrInvalidKey: //nolint:errorlint // the sentinel itself

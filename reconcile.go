@@ -40,7 +40,6 @@ type Reconciling struct {
 	GiveUp func(ctx context.Context, x Execution, tries int) error
 }
 
-// maxReconcileTimeout leaves a function of Lambda a minute.
 const maxReconcileTimeout = 14 * time.Minute
 
 // Reconciled is what [Handler.Reconcile] has made of a record.
@@ -211,7 +210,6 @@ func (w *wrapped) checkReconciling(recordKey string, noResolver bool, how Reconc
 	return p.Err()
 }
 
-// pause is how long a record waits after so many questions without an answer.
 func (r Reconciling) pause(tries int) time.Duration {
 	p := r.FirstPause
 	for n := 1; n < tries && p < r.LongestPause; n++ {

@@ -15,8 +15,7 @@ import (
 	"github.com/go-idempotent/idempotent/store"
 )
 
-// httpShape is the shape of HTTP handlers. Their key is in a header and counts for one caller and
-// route, and they answer errors with problem documents.
+// httpShape is the shape of HTTP handlers, which answer errors with problem documents.
 type httpShape struct {
 	keys    *keys
 	http    HTTP
@@ -59,8 +58,7 @@ func (s *httpShape) identify(ctx context.Context, src *source) (request, error) 
 	if key == "" && keyErr == nil {
 		return request{}, nil
 	}
-	// The caller comes before the key: a caller who is not identified is not told what is wrong
-	// with the key.
+	// A caller who is not identified is not told what is wrong with the key.
 	if err := s.requireTenant(ctx, r); err != nil {
 		return request{}, err
 	}
@@ -85,8 +83,7 @@ func (s *httpShape) identify(ctx context.Context, src *source) (request, error) 
 		req.fingerprint = r.Fingerprint(h, s.http.FingerprintHeaders, s.keys.exactNames)
 		return req, nil
 	}
-	// What an option selects replaces query and body, but never the endpoint: /accounts/1 and
-	// /accounts/2 behind one route are two requests.
+	// /accounts/1 and /accounts/2 behind one route are two requests, whatever an option selects.
 	r.Endpoint(h, s.http.FingerprintHeaders)
 	if err := s.keys.addSelected(h, src); err != nil {
 		return request{}, err
@@ -95,8 +92,6 @@ func (s *httpShape) identify(ctx context.Context, src *source) (request, error) 
 	return req, nil
 }
 
-// key returns the key of a request. It is empty, without an error, if the request carries none and
-// needs none.
 func (s *httpShape) key(src *source) (string, error) {
 	r := &src.http
 	needed := !s.keys.optionalKey && (s.keys.records != nil || slices.Contains(s.http.RequireKey, r.Method))
@@ -118,10 +113,9 @@ func (s *httpShape) key(src *source) (string, error) {
 	return key, nil
 }
 
-// lacksKey reports whether a request has no key because it has no body: a function of the
-// expression then had nothing to work on. Whatever else is wrong with a selection is refused, or a
-// client could choose to be unprotected. Another program that shares the records needs its key
-// whatever the method.
+// lacksKey reports whether a request has no key because a function of the expression found no body
+// to work on. Whatever else is wrong with a selection is refused, or a client could choose to be
+// unprotected.
 func (s *httpShape) lacksKey(r *gateway.Request, err error) bool {
 	if s.keys.records != nil || neverProtected[r.Method] == "" || r.HasBody() {
 		return false
@@ -130,8 +124,6 @@ func (s *httpShape) lacksKey(r *gateway.Request, err error) bool {
 	return ok && failed.Nothing
 }
 
-// caller returns the tenant that the user's function finds, or else the caller that the gateway has
-// established.
 func (s *httpShape) caller(ctx context.Context, src *source) (gateway.Caller, error) {
 	if s.keys.tenant == nil {
 		return src.http.Caller, nil
@@ -140,11 +132,9 @@ func (s *httpShape) caller(ctx context.Context, src *source) (gateway.Caller, er
 	return gateway.CallerOf("tenant", tenant), err
 }
 
-// requireTenant refuses a caller whom an authorizer let in without a usable name: those must not
-// share a scope. If the configuration asks for it, it also refuses a caller whom nothing
-// identifies; then a tenant of the invocation is enough, because it has records of its own. A
-// function of [WithTenant] is always enough, because it refuses by itself. Keys that another
-// program shares have no callers.
+// requireTenant refuses a caller whom an authorizer let in without a usable name, because those
+// must not share a scope, and, on demand, one whom nothing identifies. A function of [WithTenant]
+// refuses by itself. Keys that another program shares have no callers.
 func (s *httpShape) requireTenant(ctx context.Context, r *gateway.Request) error {
 	switch {
 	case s.keys.tenant != nil || s.keys.records != nil:
@@ -162,8 +152,7 @@ func (s *httpShape) noTenant(reason string) error {
 	return &Error{Kind: ErrMissingTenant, Operation: s.keys.operation, Reason: reason}
 }
 
-// requestAge refuses a request whose timestamp is too old, or missing. The record of such a request
-// may have expired, and then it would be executed again.
+// requestAge refuses a request whose record may have expired: it would be executed again.
 func (s *httpShape) requestAge(r *gateway.Request) error {
 	name := s.http.TimestampHeader
 	if name == "" {
@@ -175,8 +164,7 @@ func (s *httpShape) requestAge(r *gateway.Request) error {
 	return nil
 }
 
-// staleness says what is wrong with a timestamp. The text continues a sentence that begins with
-// "the timestamp", and does not quote it. It is empty if nothing is wrong.
+// staleness says what is wrong with "the timestamp", which begins the sentence, without quoting it.
 func (h HTTP) staleness(values []string, now time.Time) string {
 	switch len(values) {
 	case 0:
@@ -198,8 +186,7 @@ func (h HTTP) staleness(values []string, now time.Time) string {
 	}
 }
 
-// answers accepts a response also if a marked error stands beside it, or one that the handler noted
-// because it returns none. An empty response is no response.
+// answers accepts a response also beside a marked error, or a noted one. An empty response is none.
 func (s *httpShape) answers(a *answer) bool {
 	a.announces = s.gateway.Announces(a.out)
 	if a.err == nil {
@@ -209,10 +196,9 @@ func (s *httpShape) answers(a *answer) bool {
 	return beside && s.gateway.Status(a.out) != 0
 }
 
-// keeps decides by the status. Not stored is an answer after which a retry may succeed: the client
-// was not let in, came too early or too often, met a conflict that passes, or the server failed. A
-// response without a valid status is never stored, because the gateway answers with a server error
-// instead of it.
+// keeps does not store an answer after which a retry may succeed: the client was not let in, came
+// too early or too often, met a conflict that passes, or the server failed. So does the gateway if
+// there is no valid status.
 func (s *httpShape) keeps(out any) bool {
 	switch status := s.gateway.Status(out); status {
 	case 401, 403, 408, 409, 423, 425, 429:
@@ -222,14 +208,12 @@ func (s *httpShape) keeps(out any) bool {
 	}
 }
 
-// untouched is true for a caller who may not have what it asks for, or not now: nothing has
-// happened yet.
+// untouched is true for a caller who may not have what it asks for, or not now.
 func (s *httpShape) untouched(out any) bool {
 	status := s.gateway.Status(out)
 	return status == 401 || status == 403 || status == 429
 }
 
-// stored encodes the response without the headers that must not be replayed.
 func (s *httpShape) stored(a *answer) (text []byte, err error) {
 	out, changed := s.gateway.Storable(a.out)
 	if text, err = a.text, a.textErr; changed || !a.wire {
@@ -238,8 +222,7 @@ func (s *httpShape) stored(a *answer) (text []byte, err error) {
 	return text, err
 }
 
-// present adds the header that says until when the answer is replayed, and marks a replay. If it
-// can, it adds them to the text, without decoding it.
+// present announces the answer, if it can without decoding its text.
 func (s *httpShape) present(src *source, a *answer, p presentation) error {
 	added := gateway.Announcement{Replayed: p.replayed, Expires: p.expires}
 	text := a.text
@@ -266,8 +249,7 @@ func (s *httpShape) present(src *source, a *answer, p presentation) error {
 	return nil
 }
 
-// refuse answers an error of this package with a problem document, if there is one, and returns any
-// other error as it is.
+// refuse answers with a problem document, if there is one for the error.
 func (s *httpShape) refuse(src *source, err error) (out any, _ error) {
 	refused, ok := err.(*Error) //nolint:errorlint // an error that wraps one of this package is somebody else's
 	if !ok || problemKinds[refused.Kind].status == 0 {
@@ -280,9 +262,8 @@ func (s *httpShape) refuse(src *source, err error) (out any, _ error) {
 	return s.gateway.Make(&src.http, status, problemHeaders(refused), body), nil
 }
 
-// protects reports whether the user's function wants a request protected: one of the paths that a
-// router may take for its path is enough, so that nobody gets around the protection by spelling a
-// path in another way.
+// protects asks about every path that a router may take for the one of the request: nobody gets
+// around the protection by another spelling.
 func (h HTTP) protects(r *gateway.Request) bool {
 	return slices.ContainsFunc(r.Paths(), func(path string) bool { return h.Protect(r.Method, path) })
 }

@@ -10,8 +10,7 @@ import (
 	"github.com/go-idempotent/idempotent/internal/setup"
 )
 
-// plainShape is the shape of handlers whose events are not HTTP. An option says where their key is,
-// and they return errors as errors.
+// plainShape is the shape of all other handlers, which return errors as errors.
 type plainShape struct {
 	keys *keys
 	out  reflect.Type
@@ -94,8 +93,7 @@ func (s *plainShape) scope(ctx context.Context, src *source) ([]gateway.ScopePar
 
 // payloadOf returns a function that adds to a fingerprint what all deliveries of an event have in
 // common: the whole event, if its type is the user's own; the payload, if it is a message of a
-// queue or a stream. It returns nil, and adds a problem, for any other type of package events:
-// those carry request ids and times.
+// queue or a stream. It returns nil, and adds a problem, for any other type of package events.
 func payloadOf(in reflect.Type, exact bool, p *setup.Problems) func(h *fingerprint.Hash, src *source) error {
 	if add := queue.Payload(in, exact); add != nil {
 		return func(h *fingerprint.Hash, src *source) error {

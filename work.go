@@ -14,13 +14,13 @@ import (
 	"github.com/go-idempotent/idempotent/report"
 )
 
-// wrapped is what Wrap makes of a handler and its options. It is immutable. It knows the types of
-// the handler only by reflection: an event is a pointer to In, and a result is an Out.
+// wrapped is what Wrap makes of a handler and its options. It is immutable. An event is a pointer
+// to In, and a result is an Out.
 type wrapped struct {
 	handler  func(ctx context.Context, in any) (out any, err error)
 	resolver func(ctx context.Context, x Execution, in any) (found, error)
 	out      reflect.Type
-	// keeps reports whether a result is to be stored. If it is nil, every result is.
+	// keeps reports whether a result is to be stored, nil for always.
 	keeps func(out any) bool
 	keys  keys
 	shape shape
@@ -28,29 +28,25 @@ type wrapped struct {
 	settings *protocol.Settings
 	observe  func(context.Context, report.Delivery)
 	trace    func(context.Context, report.Delivery) Trace
-	// trigger is what the handler takes. recordsOf is what its record keys begin with.
+	// recordsOf is what the record keys begin with.
 	trigger, recordsOf string
 	disabled           bool
 }
 
-// work is what the protocol calls during one delivery: it runs the handler, or asks the resolver.
+// work is what the protocol calls during one delivery.
 type work struct {
 	*wrapped
 	source source
 	answer answer
 	// ran is true once the handler has returned. From then on the answer is the handler's own.
-	ran bool
-	// result is the JSON text of the result that was stored, or that is to be stored.
+	ran    bool
 	result []byte
-	// unanswered is an error that is not part of the answer. Only the observer gets it.
+	// unanswered is an error that only the observer gets.
 	unanswered error
 	// notEncoded is why the result cannot be written as the other program writes its results.
 	notEncoded error
 }
 
-// call decodes the event and runs the handler. It sets *returned as soon as the handler has
-// returned. If the payload is no event of the handler, call returns the error of the decoder, and
-// the handler has not run.
 func (w *work) call(ctx context.Context, returned *bool) error {
 	in, err := w.source.event()
 	if err != nil {
@@ -73,8 +69,8 @@ func (w *work) call(ctx context.Context, returned *bool) error {
 	return nil
 }
 
-// shedFrom is the size of an answer from which its text is kept without the value: it would be in
-// memory twice while it is stored.
+// shedFrom is the size from which the text of an answer is kept without the value, while it is
+// stored.
 const shedFrom = 64 << 10
 
 // Execute implements [protocol.Work].
@@ -108,8 +104,7 @@ func (w *work) Execute(ctx context.Context, returned *bool) protocol.Ended {
 	return e
 }
 
-// kept returns a result in the form that the record keeps: as it is, or as the program writes it
-// that shares the record.
+// kept returns a result as it is, or as the program writes it that shares the record.
 func (w *wrapped) kept(result []byte, failed bool) ([]byte, error) {
 	if w.keys.records == nil {
 		return result, nil
@@ -132,7 +127,6 @@ func (w *work) Answer(committed any) (text []byte, problem string, _ error) {
 	return text, "", err
 }
 
-// isOf reports whether a variable of a type can hold v.
 func isOf(v any, t reflect.Type) bool {
 	of := reflect.TypeOf(v)
 	if t.Kind() == reflect.Interface {
@@ -163,7 +157,6 @@ func (w *work) Resolve(ctx context.Context, c execution.Claim) protocol.Resoluti
 	return res
 }
 
-// foundText returns what a record keeps of the result that a resolver found.
 func (w *wrapped) foundText(out any) ([]byte, error) {
 	if w.keeps != nil && !w.keeps(out) {
 		return nil, errNotKept

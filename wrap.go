@@ -40,7 +40,6 @@ func wrap(handler func(ctx context.Context, in any) (any, error), t types, s sto
 	return c.wrapped
 }
 
-// newConfig applies the options to the defaults, and finds every contradiction between options.
 func newConfig(records store.Store, opts []Option) *config {
 	c := &config{
 		wrapped: &wrapped{settings: &protocol.Settings{
@@ -115,8 +114,7 @@ func typesOf[In, Out any]() types {
 	}}
 }
 
-// setShape sets the shape of a handler, which follows from its types. If no option names the
-// operation, setShape sets the default, where there is one.
+// setShape sets the shape of a handler, which follows from its types, and the default operation.
 func (c *config) setShape(in reflect.Type) {
 	out, reader := c.out, reflect.TypeFor[io.Reader]()
 	if out.Implements(reader) || reflect.PointerTo(out).Implements(reader) {
@@ -153,7 +151,6 @@ func (c *config) setShape(in reflect.Type) {
 	}
 }
 
-// plainShapeOf returns the shape of a handler that is no HTTP handler.
 func (c *config) plainShapeOf(in reflect.Type) *plainShape {
 	k, out := &c.keys, c.out
 	problem := jsonform.Problem(out)
@@ -186,8 +183,8 @@ func (c *config) plainShapeOf(in reflect.Type) *plainShape {
 	return s
 }
 
-// defaultOperation returns the name of the Lambda function. An HTTP handler needs no other name,
-// because its scope tells routes apart.
+// defaultOperation returns the name of the Lambda function: the scope of an HTTP handler tells
+// routes apart.
 func defaultOperation(p *setup.Problems) string {
 	name, ok := os.LookupEnv("AWS_LAMBDA_FUNCTION_NAME")
 	if !ok || name == "" {
@@ -199,10 +196,8 @@ func defaultOperation(p *setup.Problems) string {
 }
 
 // marker is in every program into which [Wrap] is linked, and in no other: only Wrap's
-// configuration refers to it, and the linker drops the text of functions that nothing calls. Tools
-// find out by it whether what was built wraps a handler, see "idempotent doctor --template".
-//
-// It is text of the program and not a symbol, so stripping, trimmed paths and build tags do not
-// remove it. It is too long for the compiler to take it apart. It must stay what it is: tools of
-// other versions look for it.
+// configuration refers to it. Tools find out by it whether what was built wraps a handler, see
+// "idempotent doctor --template". It is text and not a symbol, so stripping, trimmed paths and
+// build tags do not remove it, and too long for the compiler to take it apart. It must stay what it
+// is: tools of other versions look for it.
 const marker = "github.com/go-idempotent/idempotent: this program calls Wrap (7H2QXVT4KZ6M)"
