@@ -28,6 +28,13 @@ type delivery struct {
 	unreadable error
 }
 
+// typed is a delivery with the room for its event.
+type typed[In any] struct {
+	delivery
+
+	in In
+}
+
 // run takes the delivery from the event to its answer.
 func (d *delivery) run(ctx context.Context) {
 	d.outcome = report.Panicked

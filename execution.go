@@ -123,16 +123,12 @@ func Executed[Out any](out Out) Resolution[Out] {
 
 // Untouched says that the earlier execution had no effect and will have none: the handler runs;
 // after [Handler.Reconcile], which has no event, it runs for the next request.
-func Untouched[Out any]() Resolution[Out] {
-	return Resolution[Out]{finding: execution.Untouched}
-}
+func Untouched[Out any]() Resolution[Out] { return Resolution[Out]{finding: execution.Untouched} }
 
 // StillUnknown says that nobody can tell yet. With [WithResolver] the record becomes UNKNOWN, and
 // the next delivery asks again. In [Handler.Reconcile] the record stays what it was, and is due
 // again later.
-func StillUnknown[Out any]() Resolution[Out] {
-	return Resolution[Out]{}
-}
+func StillUnknown[Out any]() Resolution[Out] { return Resolution[Out]{} }
 
 // Result returns what [Executed] was given, and false of another finding. It is for tests of
 // resolvers.

@@ -45,10 +45,10 @@ type HTTP struct {
 	RequireKey []string
 
 	// RequireTenant refuses with 401 a request whose caller nothing identifies, if the request
-	// carries a key or must carry one. Without RequireTenant all such callers share one scope.
-	// [WithHTTP] lists what identifies a caller; the tenant of a function with tenant isolation
-	// does so too. With [WithTenant] this field changes nothing. Behind a load balancer, and behind
-	// a function URL that everybody may call, nobody can be identified: use WithTenant there.
+	// carries a key or must carry one. Without it all such callers share one scope, see [WithHTTP].
+	// The tenant of a function with tenant isolation is enough. With [WithTenant] this field
+	// changes nothing. Behind a load balancer, and behind a function URL that everybody may call,
+	// nobody can be identified: use WithTenant there.
 	RequireTenant bool
 	// FingerprintHeaders are request headers that the fingerprint covers besides method, path,
 	// query and body, for example "Accept-Language". Name those in the Vary of your responses, such

@@ -148,10 +148,7 @@ func (h *Handler[In, Out]) Store() store.Store { return h.wrapped.settings.Store
 //   - a messages.InvokeResponse_Error, if a [Terminal] error is replayed: Lambda reports the type
 //     and the text of the first one
 func (h *Handler[In, Out]) Invoke(ctx context.Context, payload []byte) ([]byte, error) {
-	d := &struct {
-		delivery
-		in In
-	}{}
+	d := new(typed[In])
 	d.work = work{wrapped: h.wrapped, source: source{payload: payload, in: &d.in}, answer: answer{wire: true}}
 	d.run(ctx)
 	return d.bytes()
@@ -190,10 +187,7 @@ func (h *Handler[In, Out]) Invoke(ctx context.Context, payload []byte) ([]byte, 
 // own before marks an inner [NotExecuted] as [Uncertain]: the most cautious mark counts.
 // [Handler.Invoke] removes marks, wherever it is called.
 func (h *Handler[In, Out]) Handle(ctx context.Context, in In) (Out, error) {
-	d := &struct {
-		delivery
-		in In
-	}{in: in}
+	d := &typed[In]{in: in}
 	d.work = work{wrapped: h.wrapped, source: source{in: &d.in, decoded: true}}
 	d.within = execution.Within(ctx)
 	d.run(ctx)

@@ -2,6 +2,7 @@ package idempotent
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -14,7 +15,8 @@ import (
 	"github.com/go-idempotent/idempotent/internal/jsonform"
 )
 
-// encodeJSON encodes as lambda.NewHandler does: without escapes for HTML and a newline at the end.
+// encodeJSON encodes as lambda.NewHandler does: without a newline at the end, and without escapes
+// for HTML.
 func encodeJSON(v any) ([]byte, error) {
 	var text written
 	encoder := json.NewEncoder(&text)
@@ -75,10 +77,8 @@ func decodeErrorOf(event reflect.Type, payload []byte, err error) *Error {
 		return &Error{Kind: ErrDecode, Reason: reasonOf(err), Err: &withheld{cause: err}}
 	}
 	shown := &json.UnmarshalTypeError{
-		Value: kindIn(wrong.Value), Type: wrong.Type, Offset: wrong.Offset, Field: jsonform.Fields(event, wrong.Field),
-	}
-	if shown.Type == nil { // it is no error of encoding/json itself
-		shown.Type = event
+		Value: kindIn(wrong.Value), Type: cmp.Or(wrong.Type, event), Offset: wrong.Offset,
+		Field: jsonform.Fields(event, wrong.Field),
 	}
 	if shown.Offset > int64(len(payload)) { // a decoder of the handler's own types may say anything
 		shown.Offset = 0

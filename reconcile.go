@@ -108,11 +108,16 @@ func (w *wrapped) reconcile(ctx context.Context, recordKey string,
 	q := protocol.Inquiry{
 		Settings: w.settings, RecordKey: recordKey,
 		Ask: func(ctx context.Context, c execution.Claim) protocol.Resolution {
-			var r protocol.Resolution
-			r, asked = w.inquire(ctx, c, resolver)
+			r := w.inquire(ctx, c, resolver)
+			asked = r.ResultErr
 			return r
 		},
-		Due: how.OnlyDue, Pause: how.pause, MaxTries: how.MaxTries, GiveUp: how.giveUp(),
+		Due: how.OnlyDue, Pause: how.pause, MaxTries: how.MaxTries,
+	}
+	if how.GiveUp != nil {
+		q.GiveUp = func(ctx context.Context, c execution.Claim, tries int) error {
+			return guarded(func() error { return how.GiveUp(ctx, executionOf(c), tries) })
+		}
 	}
 	r := Reconciled(q.Run(ctx))
 	failed := &Error{Operation: w.settings.Operation, RecordKey: recordKey, Err: r.Err}
@@ -132,8 +137,7 @@ func (w *wrapped) reconcile(ctx context.Context, recordKey string,
 // runtime.Goexit of it keeps the record from being settled.
 func (w *wrapped) inquire(ctx context.Context, c execution.Claim,
 	resolver func(context.Context, Execution) (found, error),
-) (protocol.Resolution, error) {
-	var res protocol.Resolution
+) (res protocol.Resolution) {
 	err := guarded(func() error {
 		r, err := resolver(ctx, executionOf(c))
 		if res.Finding = r.finding; err != nil || r.finding != execution.HasExecuted {
@@ -146,10 +150,9 @@ func (w *wrapped) inquire(ctx context.Context, c execution.Claim,
 		return err
 	})
 	if err != nil {
-		err = fmt.Errorf("resolver: %w", err)
-		return protocol.Resolution{ResultErr: err}, err
+		return protocol.Resolution{ResultErr: fmt.Errorf("resolver: %w", err)}
 	}
-	return res, nil
+	return res
 }
 
 var errExited = errors.New("it called runtime.Goexit")
@@ -216,13 +219,4 @@ func (r Reconciling) pause(tries int) time.Duration {
 		p *= 2
 	}
 	return min(p, r.LongestPause)
-}
-
-func (r Reconciling) giveUp() func(context.Context, execution.Claim, int) error {
-	if r.GiveUp == nil {
-		return nil
-	}
-	return func(ctx context.Context, c execution.Claim, tries int) error {
-		return guarded(func() error { return r.GiveUp(ctx, executionOf(c), tries) })
-	}
 }

@@ -136,19 +136,17 @@ func (s *httpShape) caller(ctx context.Context, src *source) (gateway.Caller, er
 // must not share a scope, and, on demand, one whom nothing identifies. A function of [WithTenant]
 // refuses by itself. Keys that another program shares have no callers.
 func (s *httpShape) requireTenant(ctx context.Context, r *gateway.Request) error {
+	reason := ""
 	switch {
 	case s.keys.tenant != nil || s.keys.records != nil:
 		return nil
 	case r.Caller.Unusable():
-		return s.noTenant("the authorizer gave it no name that tells callers apart")
+		reason = "the authorizer gave it no name that tells callers apart"
 	case s.http.RequireTenant && r.Caller.Anonymous() && tenantID(ctx) == "":
-		return s.noTenant("there is no authorizer")
+		reason = "there is no authorizer"
 	default:
 		return nil
 	}
-}
-
-func (s *httpShape) noTenant(reason string) error {
 	return &Error{Kind: ErrMissingTenant, Operation: s.keys.operation, Reason: reason}
 }
 

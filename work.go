@@ -10,7 +10,6 @@ import (
 
 	"github.com/go-idempotent/idempotent/internal/execution"
 	"github.com/go-idempotent/idempotent/internal/protocol"
-
 	"github.com/go-idempotent/idempotent/report"
 )
 
@@ -69,8 +68,8 @@ func (w *work) call(ctx context.Context, returned *bool) error {
 	return nil
 }
 
-// shedFrom is the size from which the text of an answer is kept without the value, while it is
-// stored.
+// shedFrom is the size from which an answer is kept as text alone while it is stored, and not
+// twice.
 const shedFrom = 64 << 10
 
 // Execute implements [protocol.Work].
