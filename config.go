@@ -22,7 +22,7 @@ type optionFunc func(*config)
 
 func (f optionFunc) apply(c *config) { f(c) }
 
-// config is what the options fill in: the handler itself, and what only Wrap has to know.
+// config is what the options fill in: the handler, and what only Wrap has to know.
 type config struct {
 	*wrapped
 	setup.Problems
@@ -43,8 +43,7 @@ type config struct {
 	marker string
 }
 
-// Effects is what a handler says about its effects: what repeating them would do. See
-// [WithEffects].
+// Effects says what repeating the effects of a handler would do, see [WithEffects].
 type Effects int
 
 const (
@@ -60,8 +59,7 @@ const (
 	//
 	// A handler with steps must have no effect outside of them, and every [Step] writes a start
 	// mark. The next delivery resumes a crashed execution whose recorded steps tell all that it
-	// began. One that recorded no step, or had begun one without recording its end, becomes
-	// UNKNOWN.
+	// began. One without recorded steps, or with one begun and not recorded, becomes UNKNOWN.
 	Unrepeatable
 )
 

@@ -23,8 +23,7 @@ type delivery struct {
 	// within is true if the caller is the handler of another delivery.
 	within  bool
 	refused error
-	// unreadable is why a stored result cannot be used where the handler's own is the answer
-	// instead.
+	// unreadable is why a stored result cannot be used. The handler's own is the answer then.
 	unreadable error
 }
 
@@ -104,8 +103,8 @@ func (d *delivery) unprotected(ctx context.Context, outcome report.Outcome) {
 	d.outcome = outcome
 }
 
-// own answers with what the handler returned. The caller is told until when it is replayed, and
-// nothing about that if it was not stored, even if the handler's response says something.
+// own answers with what the handler returned, and says until when that is replayed. If it was not
+// stored, nothing says so, whatever the handler's response has.
 func (d *delivery) own(r protocol.Result) {
 	if !d.ran {
 		d.refuse(d.answer.err) // the payload is no event, which is seen when the handler is called
@@ -217,8 +216,7 @@ func (d *delivery) replayFailure(result []byte) {
 	}
 }
 
-// useless notes that a stored result cannot be used: the handler's own, or the error, is the
-// answer.
+// useless: a stored result cannot be used. The handler's own, or the error, is the answer.
 func (d *delivery) useless(err *Error) {
 	if d.ran {
 		d.unreadable = err

@@ -14,8 +14,8 @@ type Description struct {
 	Operation string
 	// Protected is true if the handler would run under a claim.
 	Protected bool
-	// Unprotected says in words why the handler would run without one, empty if Protected is true.
-	// Only then the fields below are set.
+	// Unprotected says in words why the handler would run without one. If Protected is true, it is
+	// empty, and the fields below are set.
 	Unprotected string
 	// RecordKey is the name of the record in the store: the operation and a digest of scope and
 	// key.

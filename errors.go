@@ -26,14 +26,12 @@ var (
 	// ErrMissingTenant is returned when [HTTP.RequireTenant] is set and the caller cannot be
 	// identified. The handler did not run.
 	ErrMissingTenant = errors.New("the caller is not identified")
-	// ErrMismatch is returned when a key comes back with another fingerprint. The handler did not
-	// run.
+	// ErrMismatch is returned when a key has another fingerprint now. The handler did not run.
 	ErrMismatch = errors.New("idempotency key was used for another request")
 	// ErrInProgress is returned when another execution holds the key. The handler did not run.
 	ErrInProgress = errors.New("a request with this idempotency key is in progress")
-	// ErrSuperseded is returned when the handler, or the resolver, ran and lost its lease
-	// meanwhile, and another execution holds the key, which answers the request. This one may have
-	// had its effect.
+	// ErrSuperseded is returned when the handler, or the resolver, ran and lost its lease, and
+	// another execution holds the key and answers the request. This one may have had its effect.
 	ErrSuperseded = errors.New("the execution lost its lease, and another one of the request is in progress")
 	// ErrWrappedTwice is returned when a delivery asks for the very record that its own caller
 	// executes: the handler is wrapped twice on one store, as by a middleware, or a handler calls
@@ -47,12 +45,11 @@ var (
 	ErrUnreadable = execution.ErrUnreadable
 	// ErrStoreUnavailable is returned when the store cannot answer. The handler did not run.
 	ErrStoreUnavailable = errors.New("the idempotency store is unavailable")
-	// ErrRefused is returned when a function of the configuration failed on a request, or when the
-	// event is of another kind than the handler's. The handler did not run. ErrDecode is such an
-	// error, too.
+	// ErrRefused is returned when a function of the configuration failed, or when the event is of
+	// another kind than the handler's, which did not run. ErrDecode is such an error, too.
 	ErrRefused = errors.New("the request could not be prepared")
-	// ErrDecode is returned by [Handler.Invoke] when a payload is no event of the handler, which
-	// did not run.
+	// ErrDecode is returned by [Handler.Invoke] when a payload is no event: the handler did not
+	// run.
 	//
 	// Unlike the errors of lambda.NewHandler it repeats nothing of the payload. errors.As finds a
 	// [*json.UnmarshalTypeError] or a [*json.SyntaxError] in it that does not either. An error of a
@@ -61,8 +58,7 @@ var (
 	ErrDecode error = &variant{text: "the payload is no event of the handler", of: ErrRefused}
 	// ErrEncode is returned by [Handler.Invoke] when the result of a handler has no JSON form. The
 	// handler ran, and its record is UNKNOWN: the effect happened, and its result is lost.
-	// [Handler.Handle] returns it for an event that has no JSON form, where [WithKeyPath] needs
-	// one.
+	// [Handler.Handle] returns it for an event without the JSON form that [WithKeyPath] needs.
 	//
 	// It repeats nothing of the value; errors.Is finds what an encoder of the handler's own types
 	// failed with. A [*json.UnsupportedTypeError] and a [*json.UnsupportedValueError], which repeat

@@ -20,12 +20,10 @@ type Execution struct {
 	// anew, unless the record has steps, or an operator or a resolver released it. Each question of
 	// a reconciliation counts, too.
 	Attempt int
-	// Recovered is true if an earlier execution did not end properly: this one may repeat its
-	// effects.
+	// Recovered is true if an earlier execution did not end properly: its effects may be repeated.
 	Recovered bool
 	// CreatedAt is when the record was first claimed, to the millisecond: the same in every
-	// execution that resumes with its steps. It is the zero time if the writer of the record did
-	// not say.
+	// execution that resumes with its steps. It is zero if the writer of the record did not say.
 	CreatedAt time.Time
 
 	fingerprint, step string

@@ -15,8 +15,7 @@ import (
 	"github.com/go-idempotent/idempotent/internal/jsonform"
 )
 
-// encodeJSON encodes as lambda.NewHandler does: without a newline at the end, and without escapes
-// for HTML.
+// encodeJSON encodes as lambda.NewHandler does: no newline at the end, no escapes for HTML.
 func encodeJSON(v any) ([]byte, error) {
 	var text written
 	encoder := json.NewEncoder(&text)

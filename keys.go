@@ -81,8 +81,7 @@ func (k *keys) selected(src *source, needed bool) (string, error) {
 	return string(key), nil
 }
 
-// asRead returns an event with its numbers as the handler reads them, or as another program sends
-// them.
+// asRead returns an event with its numbers as the handler, or the other program, reads them.
 func (k *keys) asRead(event []byte) []byte {
 	if k.numbers == nil || k.records != nil {
 		return event
@@ -90,9 +89,8 @@ func (k *keys) asRead(event []byte) []byte {
 	return k.numbers.Read(event)
 }
 
-// roundsNumber reports whether a selection has a number that the handler would read as another one:
-// two requests that are one to it would have two keys. How it reads a text that the path decodes,
-// no type says.
+// roundsNumber reports whether a selection has a number that the handler would read as another one.
+// No type says how it reads a text that the path decodes.
 func (k *keys) roundsNumber(path *jmespath.Expression, selection []byte) bool {
 	typed := k.exactNumbers && !strings.Contains(path.String(), "powertools_json")
 	return k.records == nil && numbers.HasInexact(selection, typed)
@@ -153,7 +151,7 @@ func (k *keys) place() string {
 	return selectedBy(sourceKeyPath, k.keyPath)
 }
 
-// selectedBy names a selection and its expression, which is configuration and nothing of the event.
+// selectedBy names a selection by its expression, which is nothing of the event.
 func selectedBy(source string, path *jmespath.Expression) string {
 	const longest = 200
 	expression := path.String()
@@ -308,16 +306,13 @@ func recordKey(operation string, h *fingerprint.Hash) string {
 	return string(base64.RawURLEncoding.AppendEncode(key, sum[:]))
 }
 
-// sharedRecords writes and reads keys, fingerprints and results as another program on the same
-// table does, see [WithPowertools].
+// sharedRecords are those of another program on the same table, see [WithPowertools].
 type sharedRecords interface {
 	// key returns the record key of a selection, or of the whole event, empty if that has no
-	// content. The error of key and fingerprint continues a sentence that begins with the
-	// selection.
+	// content. The errors continue a sentence that begins with the selection.
 	key(selection []byte, whole bool) (string, error)
 	fingerprint(selection []byte) (string, error)
-	// encode returns what the record keeps of a result in JSON, or of a failure, and decode the
-	// result.
+	// encode returns what the record keeps of a result in JSON, or of a failure.
 	encode(result []byte, failure bool) ([]byte, error)
 	decode(r store.Record) ([]byte, error)
 }

@@ -18,8 +18,7 @@ import (
 	"github.com/go-idempotent/idempotent/store"
 )
 
-// PowertoolsLanguage is a language that AWS Powertools exists for. Powertools writes different
-// records in each of them.
+// PowertoolsLanguage is a language of AWS Powertools, which writes different records in each.
 type PowertoolsLanguage string
 
 // The languages of [Powertools].
@@ -114,8 +113,7 @@ func WithPowertools(p Powertools) Option {
 	})
 }
 
-// checkCallers asks for a choice where callers of an HTTP handler would share keys. Without a path
-// the whole event is the key, who calls included.
+// checkCallers: without a path the whole event is the key, and tells callers apart.
 func (c *config) checkCallers() {
 	if c.shared == nil || c.allCallers || c.keys.keyPath == nil {
 		return

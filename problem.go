@@ -83,8 +83,7 @@ func (h HTTP) problem(r *gateway.Request, err *Error) (status int, body string, 
 	return k.status, string(text), encodeErr
 }
 
-// detail never quotes the error of a user's function or of an expression, which may quote the
-// request.
+// detail never quotes the error of a user's function or expression, which may quote the request.
 func detail(k problemKind, err *Error) string {
 	switch err.Kind {
 	case ErrInvalidKey: //nolint:errorlint // the sentinel itself

@@ -13,8 +13,7 @@ import (
 
 // shape is what HTTP handlers (httpShape) and all others (plainShape) do differently.
 type shape interface {
-	// identify says what a delivery stands for, before any I/O: without a record key, for nothing
-	// to protect.
+	// identify says what a delivery stands for, before any I/O.
 	identify(ctx context.Context, src *source) (request, error)
 	// scope lists what the key of an event that was identified counts for.
 	scope(ctx context.Context, src *source) ([]gateway.ScopePart, error)
@@ -24,22 +23,21 @@ type shape interface {
 	untouched(out any) bool
 	// stored returns the text that a completed record keeps of the handler's answer.
 	stored(a *answer) ([]byte, error)
-	// present turns a into the answer that the caller gets. If the text does not decode, it changes
-	// nothing.
+	// present turns a into the answer for the caller. If the text does not decode, a stays.
 	present(src *source, a *answer, p presentation) error
 	// refuse returns the answer to a delivery that gets an error of this package.
 	refuse(src *source, err error) (out any, _ error)
 }
 
-// request is what a delivery stands for. The fingerprint is empty if the handler has none.
-// unprotected says why there is no record key, empty if there is no key.
+// request is what a delivery stands for. Without a record key there is nothing to protect:
+// unprotected says why, empty if the event has no key. The fingerprint is empty if the handler has
+// none.
 type request struct{ recordKey, fingerprint, unprotected string }
 
 // answer is what the caller of a delivery gets.
 type answer struct {
 	wire bool
-	// out and err are what the handler returned, or what was stored of it. given: out is the
-	// answer.
+	// out and err are what the handler returned, or was stored of it. given: out is the answer.
 	out   any
 	err   error
 	given bool
@@ -76,16 +74,14 @@ type source struct {
 	// in points to the event, or to the variable that it is decoded into.
 	in      any
 	decoded bool
-	// http is what identify read. Answers are made from it, because the handler may change the
-	// event.
+	// http is what identify read. Answers need it, because the handler may change the event.
 	http gateway.Request
 	// observed: somebody wants to know the route, which is empty if there is none.
 	observed bool
 	route    string
 }
 
-// event decodes the payload, once. Like lambda.NewHandler it ignores what follows the first JSON
-// value.
+// event decodes the payload, once.
 func (s *source) event() (in any, _ error) {
 	if s.decoded {
 		return s.in, nil

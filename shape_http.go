@@ -195,8 +195,8 @@ func (s *httpShape) answers(a *answer) bool {
 }
 
 // keeps does not store an answer after which a retry may succeed: the client was not let in, came
-// too early or too often, met a conflict that passes, or the server failed. So does the gateway if
-// there is no valid status.
+// too early or too often, met a conflict that passes, or the server failed, as without a valid
+// status.
 func (s *httpShape) keeps(out any) bool {
 	switch status := s.gateway.Status(out); status {
 	case 401, 403, 408, 409, 423, 425, 429:

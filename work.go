@@ -13,8 +13,7 @@ import (
 	"github.com/go-idempotent/idempotent/report"
 )
 
-// wrapped is what Wrap makes of a handler and its options. It is immutable. An event is a pointer
-// to In, and a result is an Out.
+// wrapped is what Wrap makes. It is immutable. An event is a pointer to In, a result an Out.
 type wrapped struct {
 	handler  func(ctx context.Context, in any) (out any, err error)
 	resolver func(ctx context.Context, x Execution, in any) (found, error)
@@ -68,8 +67,7 @@ func (w *work) call(ctx context.Context, returned *bool) error {
 	return nil
 }
 
-// shedFrom is the size from which an answer is kept as text alone while it is stored, and not
-// twice.
+// shedFrom is the size from which an answer is in memory as text alone while it is stored.
 const shedFrom = 64 << 10
 
 // Execute implements [protocol.Work].

@@ -183,8 +183,7 @@ func (c *config) plainShapeOf(in reflect.Type) *plainShape {
 	return s
 }
 
-// defaultOperation returns the name of the Lambda function: the scope of an HTTP handler tells
-// routes apart.
+// defaultOperation is the Lambda function: the scope of an HTTP handler tells routes apart.
 func defaultOperation(p *setup.Problems) string {
 	name, ok := os.LookupEnv("AWS_LAMBDA_FUNCTION_NAME")
 	if !ok || name == "" {
