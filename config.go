@@ -69,8 +69,7 @@ type Timing struct {
 	// more than 15 minutes away, or if the process runs several invocations at once, as Lambda
 	// Managed Instances do. It is renewed while the handler runs, until 15 minutes after the
 	// deadline. With any other deadline the lease ends Margin after it, and is renewed for 15
-	// minutes more if the handler overruns it in a process that nobody kills. Default 30 s, at
-	// least 1 s.
+	// minutes more if the handler overruns it. Default 30 s, at least 1 s.
 	Lease time.Duration
 	// Margin is how long the lease outlives the invocation's deadline, to cover a late kill and
 	// clock skew between machines. Default 2 s, at most a third of Lease.
@@ -83,8 +82,7 @@ type Timing struct {
 	// a second more for each 512 KB of the result. Reading a large stored result may take until the
 	// deadline, at most 30 s. Default 3 s, at least 100 ms.
 	ClaimBudget time.Duration
-	// UnknownRetention is how long an UNKNOWN record is kept, so that somebody can settle it.
-	// Default 30 days.
+	// UnknownRetention is how long an UNKNOWN record is kept to be settled. Default 30 days.
 	UnknownRetention time.Duration
 }
 

@@ -124,9 +124,7 @@ func (d *delivery) own(r protocol.Result) {
 	}
 }
 
-func (d *delivery) commitFailed(err error) {
-	d.refuse(d.failure(errAnswered, "", err))
-}
+func (d *delivery) commitFailed(err error) { d.refuse(d.failure(errAnswered, "", err)) }
 
 // committed answers with what the handler has committed, and not with what it did then.
 func (d *delivery) committed(r protocol.Result) {

@@ -17,8 +17,7 @@ type Description struct {
 	// Unprotected says in words why the handler would run without one. If Protected is true, it is
 	// empty, and the fields below are set.
 	Unprotected string
-	// RecordKey is the name of the record in the store: the operation and a digest of scope and
-	// key.
+	// RecordKey names the record in the store: the operation and a digest of scope and key.
 	RecordKey string
 	// Fingerprint is what the record carries of the request, with the version of its algorithm in
 	// front. It is empty if the handler has no fingerprint.
@@ -51,8 +50,7 @@ type ScopePart struct {
 }
 
 // DerivedKey returns the key that the function [DerivedKey] returns in the execution of this event:
-// what another service may have seen of it. It is empty if Protected is false: such an execution
-// gets random keys.
+// what another service may have seen of it. It is empty if Protected is false.
 //
 // It is another one only if the execution takes over a record whose fingerprint an earlier version
 // of the handler, or of this module, has computed in another way.
@@ -65,8 +63,8 @@ func (d Description) DerivedKey(name string) string {
 
 // Describe says what a delivery of in stands for. It neither asks the store nor runs the handler,
 // and no observer hears of it. It calls the functions of [HTTP.Protect], [WithKey],
-// [WithFingerprint] and [WithTenant], the last one twice. ctx goes to the last one, and says the
-// tenant id of the invocation.
+// [WithFingerprint] and [WithTenant], the last one twice. ctx goes to that one, and has the tenant
+// id.
 //
 // The error is the one with which [Handler.Handle] refuses such an event before it asks the store,
 // but never a problem document. [HTTP.MaxRequestAge] counts: to describe an old request, wrap the

@@ -37,8 +37,7 @@ var (
 	// executes: the handler is wrapped twice on one store, as by a middleware, or a handler calls
 	// Handle for its own request. The inner handler did not run.
 	ErrWrappedTwice = errors.New("the handler is wrapped twice: its own caller holds the idempotency key")
-	// ErrUnknownOutcome is returned when an earlier execution may have had its effect and must not
-	// be repeated.
+	// ErrUnknownOutcome is returned when an effect may have happened and must not be repeated.
 	ErrUnknownOutcome = execution.ErrUnknownOutcome
 	// ErrUnreadable is returned when the stored record cannot be understood. The handler did not
 	// run; an operator has to look at the record.
@@ -46,7 +45,7 @@ var (
 	// ErrStoreUnavailable is returned when the store cannot answer. The handler did not run.
 	ErrStoreUnavailable = errors.New("the idempotency store is unavailable")
 	// ErrRefused is returned when a function of the configuration failed, or when the event is of
-	// another kind than the handler's, which did not run. ErrDecode is such an error, too.
+	// another kind. The handler did not run. ErrDecode is such an error, too.
 	ErrRefused = errors.New("the request could not be prepared")
 	// ErrDecode is returned by [Handler.Invoke] when a payload is no event: the handler did not
 	// run.
@@ -139,8 +138,8 @@ type Error struct {
 	RetryAfter time.Duration
 	// Err is the cause, nil if there is none. It is part of the text for ErrStoreUnavailable,
 	// ErrRefused and those of steps and commits, without what a function of the configuration said,
-	// which may quote the request. For ErrOtherAnswer it is the error that the handler returned, or
-	// a [*PanicError].
+	// which may quote the request. For ErrOtherAnswer it is what the handler returned, or a
+	// [*PanicError].
 	Err error
 }
 

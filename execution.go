@@ -13,8 +13,7 @@ import (
 type Execution struct {
 	// Operation is the name of the wrapped handler.
 	Operation string
-	// RecordKey is the name of the record in the store: the operation and a digest of scope and
-	// key.
+	// RecordKey names the record in the store: the operation and a digest of scope and key.
 	RecordKey string
 	// Attempt is the number of this execution under its record, from 1. A release begins the count
 	// anew, unless the record has steps, or an operator or a resolver released it. Each question of
@@ -55,8 +54,7 @@ func executionOf(c execution.Claim) Execution {
 //
 // In a context that belongs to no delivery it panics with a [*LostContextError]: an adapter that
 // does not pass on the handler's context would otherwise make every attempt another charge. Code
-// that also runs in jobs, which have no delivery, says so with [Unprotected]. In a test, use
-// idempotenttest.Context.
+// that also runs in jobs says so with [Unprotected], a test uses idempotenttest.Context.
 func DerivedKey(ctx context.Context, name string) string {
 	c, ok := execution.From(ctx)
 	switch {
@@ -73,8 +71,7 @@ func DerivedKey(ctx context.Context, name string) string {
 // returns random keys in it. Inside of a delivery it hides the execution.
 func Unprotected(ctx context.Context) context.Context { return execution.Unprotected(ctx, nil) }
 
-// LostContextError is what [DerivedKey] and [Mark] panic with if their context belongs to no
-// delivery.
+// LostContextError: [DerivedKey] and [Mark] panic with it if their context belongs to no delivery.
 type LostContextError struct {
 	// Function is DerivedKey or Mark.
 	Function string
@@ -97,8 +94,7 @@ func (e *LostContextError) Error() string {
 // Unwrap returns Err.
 func (e *LostContextError) Unwrap() error { return e.Err }
 
-// DerivedKey returns what the function [DerivedKey] returns in this execution: a resolver asks with
-// it.
+// DerivedKey is the function [DerivedKey] in this execution: a resolver asks with its keys.
 func (x Execution) DerivedKey(name string) string {
 	return execution.Claim{
 		RecordKey: x.RecordKey, Fingerprint: x.fingerprint, Step: x.step,
@@ -124,12 +120,10 @@ func Executed[Out any](out Out) Resolution[Out] {
 func Untouched[Out any]() Resolution[Out] { return Resolution[Out]{finding: execution.Untouched} }
 
 // StillUnknown says that nobody can tell yet. With [WithResolver] the record becomes UNKNOWN, and
-// the next delivery asks again. In [Handler.Reconcile] the record stays what it was, and is due
-// again later.
+// the next delivery asks again. In [Handler.Reconcile] it stays, and is due later.
 func StillUnknown[Out any]() Resolution[Out] { return Resolution[Out]{} }
 
-// Result returns what [Executed] was given, and false of another finding. It is for tests of
-// resolvers.
+// Result returns what [Executed] was given, else false. It is for tests of resolvers.
 func (r Resolution[Out]) Result() (Out, bool) { return r.out, r.finding == execution.HasExecuted }
 
 // IsUntouched reports whether the finding is [Untouched]. It is for tests of resolvers.
@@ -143,7 +137,6 @@ type Trace struct {
 	// Parent is the trace context of the delivery's span, as the header traceparent of W3C Trace
 	// Context has it, empty for none. The record keeps it, so that a replay can name its execution.
 	Parent string
-	// End gets the report of the delivery, after the observer, also if the handler panics. It may
-	// be nil.
+	// End gets the report after the observer, also if the handler panics. It may be nil.
 	End func(report.Delivery)
 }

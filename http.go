@@ -56,8 +56,7 @@ type HTTP struct {
 	// would get another form of it. Default none. Values count in the order in which they were
 	// sent, and a missing header is not an empty one. Every retry must send the same, so Wrap
 	// refuses the header of the key, and headers that carry credentials, times, ids or addresses.
-	// After a change of the list, a retry of an earlier request is a mismatch until its record
-	// expires.
+	// After a change, a retry of an earlier request is a mismatch until its record expires.
 	FingerprintHeaders []string
 
 	// TimestampHeader and MaxRequestAge together set a limit on the age of a request that carries a
@@ -76,8 +75,7 @@ type HTTP struct {
 	MismatchStatus int
 }
 
-// problemBase is the beginning of the type of every problem document, which resolves to the page
-// that explains it.
+// problemBase begins the type of every problem document, and resolves to the page about it.
 const problemBase = "https://github.com/go-idempotent/idempotent/blob/main/docs/problems.md#"
 
 // clockSkew is how far the timestamp of a request may be ahead of our clock.

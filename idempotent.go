@@ -16,8 +16,7 @@
 //
 //   - delivery: one invocation of the function, with one event. One request can come in several.
 //   - operation: the name of the wrapped handler.
-//   - key: what says which deliveries are one request. The client sends it, or an option selects
-//     it.
+//   - key: what makes deliveries one request. The client sends it, or an option selects it.
 //   - scope: what a key counts for: the tenant, and for HTTP the API, the method and the route.
 //   - record key: the name of a record in the store: the operation and a digest of scope and key.
 //   - fingerprint: a digest of what a request says. A key with another one is refused.
@@ -34,8 +33,7 @@
 //   - step: an effect whose result is recorded at once, so that no later execution repeats it.
 //   - start mark: what the record keeps of a step that has begun and whose end is not recorded.
 //   - commit: a transaction that completes the record and writes rows of the handler's own with it.
-//   - UNKNOWN: the state of a record whose execution may have had its effect but left no result.
-//     Nobody executes again.
+//   - UNKNOWN: the state of a record whose effect may have happened, so that nobody executes again.
 //   - settle: to decide how a record ends. A resolver or a person settles an UNKNOWN one.
 //
 // # Handlers
@@ -59,15 +57,12 @@
 // deliveries get it. A second execution starts only after the first one was released (it failed) or
 // after its lease has ended (it crashed). If the store cannot answer, the handler does not run.
 //
-// After a crash the handler runs again. An effect outside the store, such as a charge, may already
-// have happened:
+// After a crash the handler runs again. An effect outside the store may already have happened:
 //
-//   - Pass [DerivedKey] to the service that has the effect: it is the same for every attempt of one
-//     request.
+//   - Pass [DerivedKey], which is the same for every attempt, to the service that has the effect.
 //   - If that service takes no key, use [WithEffects] with Unrepeatable.
 //   - If it can be asked what happened, use [WithResolver].
-//   - Make each of several effects a [Step]. What a step recorded is not repeated, also after a
-//     failure.
+//   - Make each of several effects a [Step]. What a step recorded is never repeated.
 //   - Write rows of your own in DynamoDB with Commit of package dynamo: they are written and the
 //     answer is stored, or neither is.
 //
@@ -84,8 +79,7 @@ import (
 )
 
 // Handler is a wrapped handler. It implements the Handler interface of aws-lambda-go's lambda
-// package, so lambda.Start takes it. It is safe for concurrent use. Its zero value is not usable:
-// Wrap makes it.
+// package, so lambda.Start takes it. It is safe for concurrent use. Its zero value is not usable.
 type Handler[In, Out any] struct{ wrapped *wrapped }
 
 // Wrap makes handler idempotent on a store. Call it once, when the function starts: if the
@@ -108,9 +102,8 @@ type Handler[In, Out any] struct{ wrapped *wrapped }
 // have no effect, because lambda applies them to functions.
 //
 // One store may serve many handlers: give each an operation of its own, or they take each other's
-// results for their own. HTTP handlers may share one, because their routes keep records apart. Wrap
-// reads the environment ([WithOperation], [WithPowertools], [WithDisabled]), and nothing reads it
-// later.
+// results for their own. HTTP handlers may share one, because their routes keep records apart. Only
+// Wrap reads the environment ([WithOperation], [WithPowertools], [WithDisabled]).
 func Wrap[In, Out any](handler func(context.Context, In) (Out, error), s store.Store,
 	opts ...Option,
 ) *Handler[In, Out] {

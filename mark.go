@@ -18,16 +18,14 @@ func NotExecuted(err error) error { return execution.Marked(err, execution.NotEx
 // Lambda error type and message. A nil error stays nil.
 func Terminal(err error) error { return execution.Marked(err, execution.Terminal) }
 
-// Uncertain marks an error after which the effect may have happened, for example a timeout of
-// another service. The record becomes UNKNOWN, and nobody executes again until it is settled. A nil
-// error stays nil.
+// Uncertain marks an error after which the effect may have happened, such as a timeout. The record
+// becomes UNKNOWN: nobody executes again until it is settled. A nil error stays nil.
 func Uncertain(err error) error { return execution.Marked(err, execution.Uncertain) }
 
 // Mark notes an error for a handler that cannot return one, such as an http.Handler behind an
 // adapter: it counts as if the HTTP handler had returned err beside its response, which is the
-// answer. The mark of err ([NotExecuted], [Terminal], [Uncertain]) decides about the record. After
-// an error without a mark the execution has failed: the response is not stored, and [WithEffects]
-// decides.
+// answer. The mark of err ([NotExecuted], [Terminal], [Uncertain]) decides about the record.
+// Without a mark the execution has failed: the response is not stored, and [WithEffects] decides.
 //
 // Mark can be called several times, from any goroutine. Of all marks, that of the error which the
 // handler returned included, the most cautious one counts: Uncertain, Terminal, NotExecuted. The

@@ -79,8 +79,7 @@ func WithClock(now func() time.Time) Option {
 }
 
 // WithDisabled turns the protection off: the handler runs on every delivery, and nothing touches
-// the store. Without this option the environment variable POWERTOOLS_IDEMPOTENCY_DISABLED decides,
-// which Wrap reads once.
+// the store. The default is that of the environment variable POWERTOOLS_IDEMPOTENCY_DISABLED.
 func WithDisabled(disabled bool) Option {
 	return optionFunc(func(c *config) { c.disabled, c.disabledSet = disabled, true })
 }

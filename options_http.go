@@ -19,9 +19,8 @@ import (
 // HTTP requests come from REST APIs, from HTTP APIs with either payload format, from function URLs
 // and from Application Load Balancers. Package events has its own types for each of them. The types
 // of an HTTP API with payload format 2.0 serve a function URL too, and find the same records. An
-// event that is clearly of another kind than the handler's type is refused. The headers that this
-// module adds go where a load balancer reads them: into headers or multiValueHeaders, as its target
-// group is configured.
+// event that is clearly of another kind than the handler's type is refused. What this module adds
+// goes into headers or multiValueHeaders, as the target group of a load balancer reads them.
 //
 // # Key
 //
@@ -35,8 +34,7 @@ import (
 // on only the last value of a repeated header or query parameter.
 //
 // GET, HEAD and OPTIONS run unprotected, whatever header they carry. A key that [WithKey],
-// [WithKeyPath] or [WithPowertools] finds protects them too. [HTTP.Protect] can leave others
-// unprotected.
+// [WithKeyPath] or [WithPowertools] finds protects them. [HTTP.Protect] takes others out.
 //
 // # Scope
 //
@@ -86,8 +84,7 @@ import (
 // exact numbers, if it is valid JSON and its media type is JSON (also with the suffix +json) or
 // absent. Any other body counts by its bytes, also JSON with names that differ only in case, see
 // [WithExactNames]. The order of query parameters counts only among those of one name. Of the
-// headers, only FingerprintHeaders count. [WithFingerprint] and [WithFingerprintPath] replace query
-// and body.
+// headers, only FingerprintHeaders count. [WithFingerprint] and [WithFingerprintPath] replace both.
 //
 // # Response
 //
@@ -95,8 +92,7 @@ import (
 // For any other response the key is released, or, under [Unrepeatable], its record becomes UNKNOWN.
 // After a 401, 403 or 429 without a marked error beside it, the key is always released: nothing has
 // happened. [WithStoreIf] replaces this rule. For an error without a response, [WithEffects]
-// decides. A handler that returns no errors, such as an http.Handler behind an adapter, notes them
-// with [Mark].
+// decides. A handler that returns no errors, such as an http.Handler, notes them with [Mark].
 //
 // Status, headers and body are stored, and whether the body is in base64. Not stored are
 // Set-Cookie, Date, headers of the connection, and the two headers below. A replay is what was
@@ -107,8 +103,7 @@ import (
 // what the handler returns, untouched.
 //
 // If the handler does not run, also because the event has no HTTP method, the answer is a problem
-// document of RFC 9457; docs/problems.md explains each type. docs/http.md tells what the clients of
-// an API have to know.
+// document of RFC 9457; docs/problems.md explains each type; docs/http.md is for clients.
 func WithHTTP(h HTTP) Option {
 	return optionFunc(func(c *config) {
 		c.http, c.httpSet, c.requireKeySet = h.withDefaults(), true, h.RequireKey != nil

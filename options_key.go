@@ -33,8 +33,7 @@ func WithOptionalKey() Option {
 // JSON. On an HTTP handler this replaces query and body, and never method, path and
 // [HTTP.FingerprintHeaders]: /accounts/1 and /accounts/2 behind one route are two requests.
 //
-// Without this option, [WithHTTP] says what counts on an HTTP handler. On any other the fingerprint
-// covers
+// Without this option, [WithHTTP] says what counts on an HTTP handler. On any other it covers
 //
 //   - the whole event, if its type is one of your own
 //   - of events.SQSMessage: the body and the message attributes, without those that carry the
@@ -81,8 +80,7 @@ func WithTenant[In any](tenant func(ctx context.Context, in In) (string, error))
 	})
 }
 
-// WithKeyPath selects the key with a JMESPath expression on the event as the caller sent it, for
-// example
+// WithKeyPath selects the key with a JMESPath expression on the event as the caller sent it:
 //
 //	idempotent.WithKeyPath("powertools_json(body).[tenant, order_id]")
 //
@@ -134,8 +132,7 @@ func compile(p *setup.Problems, option, expression string) *jmespath.Expression 
 
 // WithDigestKey computes record keys and fingerprints with HMAC-SHA-256 and this secret. Whoever
 // can try all values of a key finds out which one a plain digest was made of: teams that must not
-// store such digests of personal data need it. The secret is random and at least 16 bytes long (32
-// are advised).
+// store such digests of personal data need it. It is random and at least 16 bytes long (better 32).
 //
 // A handler with another secret does not find earlier records, and every [DerivedKey] changes, as
 // with a new name in [WithOperation].

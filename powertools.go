@@ -25,8 +25,7 @@ type PowertoolsLanguage string
 const (
 	PowertoolsPython     PowertoolsLanguage = "python"
 	PowertoolsTypeScript PowertoolsLanguage = "typescript"
-	// PowertoolsJava takes functions on any JDK, and refuses the few numbers that JDK 18 and 19
-	// print differently.
+	// PowertoolsJava is any JDK, without the few numbers that JDK 18 and 19 print differently.
 	PowertoolsJava   PowertoolsLanguage = "java"
 	PowertoolsJava17 PowertoolsLanguage = "java17" // on a JDK up to 18
 	PowertoolsJava21 PowertoolsLanguage = "java21" // on a JDK from 19

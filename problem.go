@@ -17,10 +17,8 @@ const outageRetryAfter = 2 * time.Second
 const freshKey = "Send a new one with each new request, and the same one with each retry."
 
 type problemKind struct {
-	status int
-	name   string
-	title  string
-	detail string
+	status              int
+	name, title, detail string
 }
 
 // problemKinds is the one place that knows which error is answered how.

@@ -20,9 +20,8 @@ import (
 type Reconciling struct {
 	_ struct{} // literals name their fields: more may come
 
-	// Timeout is how much time the resolver gets, from a second to 14 minutes, and never more than
-	// the context has. For so long, and a margin, a client that retries is told to wait. Default 10
-	// seconds.
+	// Timeout is how much time the resolver gets, from a second to 14 minutes, within that of the
+	// context. Meanwhile, and for a margin, a client that retries is told to wait. Default 10 s.
 	Timeout time.Duration
 	// OnlyDue leaves alone a record whose next question is not due yet, or that is given up.
 	OnlyDue bool
@@ -35,8 +34,7 @@ type Reconciling struct {
 	// GiveUp, unless nil, gets a record that is to be given up, for example to open a ticket. It
 	// runs under a claim of the record, with the time and the context that the resolver would have.
 	// tries is how often was asked without an answer. If it fails, it is called again after a
-	// pause: the record is given up once it has succeeded. It may be called more than once for a
-	// record.
+	// pause: the record is given up once it has succeeded. It may be called more than once.
 	GiveUp func(ctx context.Context, x Execution, tries int) error
 }
 
@@ -57,8 +55,7 @@ type Reconciled struct {
 	Until time.Time
 	// DerivedKeys are those that the execution before got, and that the resolver asked with.
 	DerivedKeys []report.NamedKey
-	// Err is why nobody could tell, or hand the record over: the error, or panic, of the resolver
-	// or of Reconciling.GiveUp.
+	// Err is why nobody could tell: the error, or panic, of the resolver or of Reconciling.GiveUp.
 	Err error
 	// StoreErr is the last failure of the store that did not decide the outcome.
 	StoreErr error

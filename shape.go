@@ -29,9 +29,8 @@ type shape interface {
 	refuse(src *source, err error) (out any, _ error)
 }
 
-// request is what a delivery stands for. Without a record key there is nothing to protect:
-// unprotected says why, empty if the event has no key. The fingerprint is empty if the handler has
-// none.
+// request is what a delivery stands for. Without a record key nothing is protected: unprotected
+// says why, empty for want of a key. The fingerprint is empty if the handler has none.
 type request struct{ recordKey, fingerprint, unprotected string }
 
 // answer is what the caller of a delivery gets.

@@ -114,8 +114,7 @@ func (s *httpShape) key(src *source) (string, error) {
 }
 
 // lacksKey reports whether a request has no key because a function of the expression found no body
-// to work on. Whatever else is wrong with a selection is refused, or a client could choose to be
-// unprotected.
+// to work on. Whatever else is wrong is refused, or a client could choose to be unprotected.
 func (s *httpShape) lacksKey(r *gateway.Request, err error) bool {
 	if s.keys.records != nil || neverProtected[r.Method] == "" || r.HasBody() {
 		return false
@@ -195,8 +194,7 @@ func (s *httpShape) answers(a *answer) bool {
 }
 
 // keeps does not store an answer after which a retry may succeed: the client was not let in, came
-// too early or too often, met a conflict that passes, or the server failed, as without a valid
-// status.
+// too early or too often, met a conflict that passes, or the server failed (no valid status).
 func (s *httpShape) keeps(out any) bool {
 	switch status := s.gateway.Status(out); status {
 	case 401, 403, 408, 409, 423, 425, 429:

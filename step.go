@@ -10,8 +10,7 @@ import (
 )
 
 // Step runs f at most once per recorded result: what f returns is written into the record, and a
-// later execution, after a crash, an error or a timeout, gets it without running f. Steps that were
-// not recorded run again.
+// later execution, after a crash, an error or a timeout, gets it. Other steps run again.
 //
 //	charge, err := idempotent.Step(ctx, "charge", func(ctx context.Context) (Charge, error) {
 //		return provider.Charge(ctx, idempotent.DerivedKey(ctx, ""), order)
@@ -155,8 +154,7 @@ func (s *step[T]) Accept(text []byte, failed bool) (failure, _ error) {
 var (
 	// ErrStepRefused is returned when the function of a step did not run: the name is malformed or
 	// was used before, the step is inside of another, its context belongs to no delivery or has
-	// ended, the handler has returned, the result has no JSON form, or the record could not be
-	// written or read.
+	// ended, the handler has returned, the result has no JSON form, or the store failed.
 	ErrStepRefused = execution.ErrStepRefused
 	// ErrStepLost is returned when the function of a step ran and its result is not recorded,
 	// because it has no JSON form, is too large, or the store could not take it. Step returns what

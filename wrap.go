@@ -47,11 +47,11 @@ func newConfig(records store.Store, opts []Option) *config {
 			Concurrent: lambdacontext.MaxConcurrency() > 1,
 			Documented: func(f *execution.Fault) error { return (*Error)(f) },
 		}},
-		http:  HTTP{}.withDefaults(),
-		given: map[string]reflect.Type{},
+		http:   HTTP{}.withDefaults(),
+		given:  map[string]reflect.Type{},
+		marker: marker,
 	}
 	c.settings.Retention = protocol.DefaultRetention
-	c.marker = marker
 	c.Addf(setup.IsNil(records), "Wrap: the store is nil")
 	for i, opt := range opts {
 		if setup.IsNil(opt) {
