@@ -34,13 +34,8 @@ type keys struct {
 	selects, selectsFingerprint, exactNumbers bool
 	// numbers are the places of In where a value has several spellings, nil for none.
 	numbers *numbers.Places
-}
-
-func (k *keys) newHash(purpose string) *fingerprint.Hash {
-	if k.digestKey == nil {
-		return fingerprint.New(purpose)
-	}
-	return fingerprint.NewKeyed(k.digestKey, purpose)
+	// newHash begins a digest, keyed if there is a digestKey.
+	newHash func(purpose string) *fingerprint.Hash
 }
 
 // selected returns the key that an option finds, empty if the event has none and needs none. If

@@ -65,8 +65,10 @@ func (s *httpShape) identify(ctx context.Context, src *source) (request, error) 
 	if keyErr != nil {
 		return request{}, keyErr
 	}
-	if err := s.requestAge(r); err != nil {
-		return request{}, err
+	if s.http.TimestampHeader != "" {
+		if err := s.requestAge(r); err != nil {
+			return request{}, err
+		}
 	}
 	if s.keys.records != nil {
 		return s.keys.sharedRequest(key, src)
@@ -152,9 +154,6 @@ func (s *httpShape) requireTenant(ctx context.Context, r *gateway.Request) error
 // requestAge refuses a request whose record may have expired: it would be executed again.
 func (s *httpShape) requestAge(r *gateway.Request) error {
 	name := s.http.TimestampHeader
-	if name == "" {
-		return nil
-	}
 	if reason := s.http.staleness(r.Header(name), s.now()); reason != "" {
 		return &Error{Kind: ErrStaleRequest, Operation: s.keys.operation, Field: sourceHeader + name, Reason: reason}
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/aws/aws-lambda-go/lambdacontext"
 
+	"github.com/go-idempotent/idempotent/fingerprint"
 	"github.com/go-idempotent/idempotent/internal/execution"
 	"github.com/go-idempotent/idempotent/internal/gateway"
 	"github.com/go-idempotent/idempotent/internal/jsonform"
@@ -47,11 +48,11 @@ func newConfig(records store.Store, opts []Option) *config {
 			Concurrent: lambdacontext.MaxConcurrency() > 1,
 			Documented: func(f *execution.Fault) error { return (*Error)(f) },
 		}},
-		http:   HTTP{}.withDefaults(),
-		given:  map[string]reflect.Type{},
-		marker: marker,
+		http:  HTTP{}.withDefaults(),
+		given: map[string]reflect.Type{},
 	}
 	c.settings.Retention = protocol.DefaultRetention
+	c.marker = marker
 	c.Addf(setup.IsNil(records), "Wrap: the store is nil")
 	for i, opt := range opts {
 		if setup.IsNil(opt) {
@@ -82,6 +83,9 @@ func (c *config) complete(in reflect.Type) {
 	s.RefuseCrashed = s.RefuseFailed || s.Resolves
 	if k.records == nil {
 		c.recordsOf = k.operation
+	}
+	if k.newHash = fingerprint.New; k.digestKey != nil {
+		k.newHash = func(purpose string) *fingerprint.Hash { return fingerprint.NewKeyed(k.digestKey, purpose) }
 	}
 	if in = elemOf(in); !numbers.IsEvent(in) {
 		k.numbers, k.exactNumbers = numbers.Of(in)
