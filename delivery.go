@@ -34,7 +34,6 @@ type typed[In any] struct {
 	in In
 }
 
-// run takes the delivery from the event to its answer.
 func (d *delivery) run(ctx context.Context) {
 	d.outcome = report.Panicked
 	if d.observe != nil || d.trace != nil {
@@ -135,7 +134,6 @@ func (d *delivery) committed(r protocol.Result) {
 	d.answerWith(r, presentation{sealed: d.keys.records == nil})
 }
 
-// otherAnswer says what a handler did that had committed its answer.
 func (d *delivery) otherAnswer() error {
 	switch p := d.protocol.Panic; {
 	case p != nil:
@@ -173,7 +171,6 @@ func (d *delivery) answerWith(r protocol.Result, p presentation) {
 	d.present(p)
 }
 
-// decoded returns the stored result as JSON.
 func (d *delivery) decoded(r protocol.Result) ([]byte, *Error) {
 	switch {
 	case d.keys.records != nil:

@@ -63,8 +63,7 @@ func (d Description) DerivedKey(name string) string {
 
 // Describe says what a delivery of in stands for. It neither asks the store nor runs the handler,
 // and no observer hears of it. It calls the functions of [HTTP.Protect], [WithKey],
-// [WithFingerprint] and [WithTenant], the last one twice. ctx goes to that one, and has the tenant
-// id.
+// [WithFingerprint] and [WithTenant], the last one twice. It hands ctx to that one.
 //
 // The error is the one with which [Handler.Handle] refuses such an event before it asks the store,
 // but never a problem document. [HTTP.MaxRequestAge] counts: to describe an old request, wrap the

@@ -44,7 +44,7 @@ var (
 	ErrUnreadable = execution.ErrUnreadable
 	// ErrStoreUnavailable is returned when the store cannot answer. The handler did not run.
 	ErrStoreUnavailable = errors.New("the idempotency store is unavailable")
-	// ErrRefused is returned when a function of the configuration failed, or when the event is of
+	// ErrRefused is returned when a function of the configuration failed, or the event is of
 	// another kind. The handler did not run. ErrDecode is such an error, too.
 	ErrRefused = errors.New("the request could not be prepared")
 	// ErrDecode is returned by [Handler.Invoke] when a payload is no event: the handler did not
@@ -87,7 +87,6 @@ var (
 // where an HTTP handler returned that error.
 var errAnswered error = &variant{text: "the commit of the handler", of: ErrCommitFailed}
 
-// variant is a sentinel that is another one, too.
 type variant struct {
 	text string
 	of   error
@@ -211,8 +210,8 @@ func (e *Error) onWire() error {
 	}
 }
 
-// PanicError is the error of a resolver, or of another function, that panicked in
-// [Handler.Reconcile], and of a handler that panicked after its commit, see [ErrOtherAnswer].
+// PanicError is the error of a function that panicked in [Handler.Reconcile], and of a handler that
+// panicked after its commit, see [ErrOtherAnswer].
 type PanicError struct {
 	// Value is what it panicked with, Stack is where. Neither is part of the text: they may repeat
 	// what the function knows.

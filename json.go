@@ -65,7 +65,6 @@ func (e *withheld) Error() string {
 func (e *withheld) Is(target error) bool { return errors.Is(e.cause, target) }
 func (e *withheld) Unwrap() error        { return e.shown }
 
-// decodeErrorOf says why a payload does not decode into an event, which failed with err.
 func decodeErrorOf(event reflect.Type, payload []byte, err error) *Error {
 	var value json.RawMessage
 	if syntax := json.NewDecoder(bytes.NewReader(payload)).Decode(&value); syntax != nil {

@@ -91,7 +91,6 @@ func (k *keys) roundsNumber(path *jmespath.Expression, selection []byte) bool {
 	return k.records == nil && numbers.HasInexact(selection, typed)
 }
 
-// unsearchable is the error for an event in which the key path cannot look.
 func (k *keys) unsearchable(err error) error {
 	text, isText := errors.AsType[*fingerprint.SyntaxError](err)
 	if !isText {
@@ -130,7 +129,6 @@ func (k *keys) keyOf(src *source, needed bool) (string, error) {
 	}
 }
 
-// missing returns the error for an event without a key, nil if it needs none.
 func (k *keys) missing(source string, needed bool) error {
 	if !needed {
 		return nil
@@ -138,7 +136,6 @@ func (k *keys) missing(source string, needed bool) error {
 	return &Error{Kind: ErrMissingKey, Operation: k.operation, Field: source}
 }
 
-// place names where the key is: in what the key path selects, or in the whole event.
 func (k *keys) place() string {
 	if k.keyPath == nil {
 		return sourceEvent
@@ -244,7 +241,6 @@ func (k *keys) addFingerprintOf(h *fingerprint.Hash, in any) error {
 	return nil
 }
 
-// sharedKey returns the record key of a selection as another program computes it.
 func (k *keys) sharedKey(selection []byte, whole, needed bool) (string, error) {
 	if k.folds(selection) {
 		return "", k.invalid(sourceKeyPath, "has names that differ only in case", nil)

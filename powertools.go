@@ -157,7 +157,6 @@ func (p Powertools) functionPrefix(function string) string {
 	return function + "." + p.Function
 }
 
-// checkShared finds the options that contradict keys and fingerprints of another program.
 func (c *config) checkShared() {
 	const theirs = "keys and fingerprints are those of the other program"
 	for _, contradiction := range []struct {

@@ -15,7 +15,6 @@ import (
 type shape interface {
 	// identify says what a delivery stands for, before any I/O.
 	identify(ctx context.Context, src *source) (request, error)
-	// scope lists what the key of an event that was identified counts for.
 	scope(ctx context.Context, src *source) ([]gateway.ScopePart, error)
 	// answers reports whether a.out is the answer, beside a.err. It notes what a.out announces.
 	answers(a *answer) bool
@@ -25,7 +24,6 @@ type shape interface {
 	stored(a *answer) ([]byte, error)
 	// present turns a into the answer for the caller. If the text does not decode, a stays.
 	present(src *source, a *answer, p presentation) error
-	// refuse returns the answer to a delivery that gets an error of this package.
 	refuse(src *source, err error) (out any, _ error)
 }
 
@@ -33,7 +31,6 @@ type shape interface {
 // says why, empty for want of a key. The fingerprint is empty if the handler has none.
 type request struct{ recordKey, fingerprint, unprotected string }
 
-// answer is what the caller of a delivery gets.
 type answer struct {
 	wire bool
 	// out and err are what the handler returned, or was stored of it. given: out is the answer.
@@ -54,7 +51,6 @@ func (a *answer) give(out any) {
 	}
 }
 
-// presentation says how a result becomes an answer.
 type presentation struct {
 	// stored is true if the answer is text, a stored result, and not what the handler returned.
 	stored bool

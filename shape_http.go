@@ -203,7 +203,6 @@ func (s *httpShape) keeps(out any) bool {
 	}
 }
 
-// untouched is true for a caller who may not have what it asks for, or not now.
 func (s *httpShape) untouched(out any) bool {
 	status := s.gateway.Status(out)
 	return status == 401 || status == 403 || status == 429
@@ -244,7 +243,6 @@ func (s *httpShape) present(src *source, a *answer, p presentation) error {
 	return nil
 }
 
-// refuse answers with a problem document, if there is one for the error.
 func (s *httpShape) refuse(src *source, err error) (out any, _ error) {
 	refused, ok := err.(*Error) //nolint:errorlint // an error that wraps one of this package is somebody else's
 	if !ok || problemKinds[refused.Kind].status == 0 {

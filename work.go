@@ -19,10 +19,9 @@ type wrapped struct {
 	resolver func(ctx context.Context, x Execution, in any) (found, error)
 	out      reflect.Type
 	// keeps reports whether a result is to be stored, nil for always.
-	keeps func(out any) bool
-	keys  keys
-	shape shape
-	// settings are what the protocol has to know of the handler.
+	keeps    func(out any) bool
+	keys     keys
+	shape    shape
 	settings *protocol.Settings
 	observe  func(context.Context, report.Delivery)
 	trace    func(context.Context, report.Delivery) Trace
@@ -31,7 +30,7 @@ type wrapped struct {
 	disabled           bool
 }
 
-// work is what the protocol calls during one delivery.
+// work is what the protocol calls during one delivery. It implements [protocol.Work].
 type work struct {
 	*wrapped
 	source source
@@ -70,7 +69,6 @@ func (w *work) call(ctx context.Context, returned *bool) error {
 // shedFrom is the size from which an answer is in memory as text alone while it is stored.
 const shedFrom = 64 << 10
 
-// Execute implements [protocol.Work].
 func (w *work) Execute(ctx context.Context, returned *bool) protocol.Ended {
 	if err := w.call(ctx, returned); err != nil {
 		w.answer.err = err
@@ -109,7 +107,6 @@ func (w *wrapped) kept(result []byte, failed bool) ([]byte, error) {
 	return w.keys.records.encode(result, failed)
 }
 
-// Answer implements [protocol.Work].
 func (w *work) Answer(committed any) (text []byte, problem string, _ error) {
 	if !isOf(committed, w.out) {
 		return nil, fmt.Sprintf("the answer is a %T, and the handler returns a %v", committed, w.out), nil
@@ -132,7 +129,6 @@ func isOf(v any, t reflect.Type) bool {
 	return of == t
 }
 
-// Resolve implements [protocol.Work].
 func (w *work) Resolve(ctx context.Context, c execution.Claim) protocol.Resolution {
 	var r found
 	in, err := w.source.event()
