@@ -55,11 +55,10 @@ const (
 	// request is executed again once the lease has ended.
 	Repeatable
 	// Unrepeatable effects must never be repeated unasked: after a crash or a failure the record
-	// becomes UNKNOWN, and nobody executes again until it is settled.
-	//
-	// A handler with steps must have no effect outside of them, and every [Step] writes a start
-	// mark. The next delivery resumes a crashed execution whose recorded steps tell all that it
-	// began. One without recorded steps, or with one begun and not recorded, becomes UNKNOWN.
+	// becomes UNKNOWN, and nobody executes again until it is settled. A handler with steps must
+	// have no effect outside of them, and every [Step] writes a start mark. The next delivery
+	// resumes a crashed execution whose recorded steps tell all that it began. One without recorded
+	// steps, or with one begun and not recorded, becomes UNKNOWN.
 	Unrepeatable
 )
 

@@ -63,13 +63,12 @@ func (d Description) DerivedKey(name string) string {
 
 // Describe says what a delivery of in stands for. It neither asks the store nor runs the handler,
 // and no observer hears of it. It calls the functions of [HTTP.Protect], [WithKey],
-// [WithFingerprint] and [WithTenant], the last one twice. It hands ctx to that one.
+// [WithFingerprint] and [WithTenant], the last one twice. It hands ctx to that one, and reads the
+// tenant id of the invocation from it. It is safe for concurrent use.
 //
 // The error is the one with which [Handler.Handle] refuses such an event before it asks the store,
 // but never a problem document. [HTTP.MaxRequestAge] counts: to describe an old request, wrap the
 // handler with [WithClock] and the time at which the request came.
-//
-// Describe is safe for concurrent use.
 func (h *Handler[In, Out]) Describe(ctx context.Context, in In) (Description, error) {
 	return h.wrapped.describe(ctx, &source{in: &in, decoded: true})
 }

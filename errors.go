@@ -45,15 +45,13 @@ var (
 	// ErrStoreUnavailable is returned when the store cannot answer. The handler did not run.
 	ErrStoreUnavailable = errors.New("the idempotency store is unavailable")
 	// ErrRefused is returned when a function of the configuration failed, or the event is of
-	// another kind. The handler did not run. ErrDecode is such an error, too.
+	// another kind. The handler did not run. ErrDecode is one, too.
 	ErrRefused = errors.New("the request could not be prepared")
 	// ErrDecode is returned by [Handler.Invoke] when a payload is no event: the handler did not
-	// run.
-	//
-	// Unlike the errors of lambda.NewHandler it repeats nothing of the payload. errors.As finds a
-	// [*json.UnmarshalTypeError] or a [*json.SyntaxError] in it that does not either. An error of a
-	// decoder of the handler's own types is not shown; errors.Is still finds what it wraps. Which
-	// of these it is may depend on the release of Go.
+	// run. Unlike the errors of lambda.NewHandler it repeats nothing of the payload. errors.As
+	// finds a [*json.UnmarshalTypeError] or a [*json.SyntaxError] in it that does not either. An
+	// error of a decoder of the handler's own types is not shown; errors.Is still finds what it
+	// wraps. Which of these it is may depend on the release of Go.
 	ErrDecode error = &variant{text: "the payload is no event of the handler", of: ErrRefused}
 	// ErrEncode is returned by [Handler.Invoke] when the result of a handler has no JSON form. The
 	// handler ran, and its record is UNKNOWN: the effect happened, and its result is lost.

@@ -63,10 +63,9 @@ type HTTP struct {
 	// key. The header holds the time of the request: Unix time in seconds, a time of RFC 3339, or
 	// an HTTP-date (Sun, 06 Nov 1994 08:49:37 GMT). The request is refused with 400 if the header
 	// is missing or malformed, if its time is MaxRequestAge ago or longer, or if it is more than a
-	// minute ahead of the clock. The time is never part of the fingerprint.
-	//
-	// So no request is executed again that comes after its record has expired: the limit is at
-	// least one second, and at most the retention less that minute. Default no limit.
+	// minute ahead of the clock. The time is never part of the fingerprint. So no request is
+	// executed again that comes after its record has expired: the limit is at least one second, and
+	// at most the retention less that minute. Default no limit.
 	TimestampHeader string
 	MaxRequestAge   time.Duration
 

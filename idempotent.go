@@ -65,9 +65,7 @@
 //   - Make each of several effects a [Step]. What a step recorded is never repeated.
 //   - Write rows of your own in DynamoDB with Commit of package dynamo: they are written and the
 //     answer is stored, or neither is.
-//
-// A handler can say what its failure means by marking the error: [NotExecuted], [Terminal],
-// [Uncertain].
+//   - Say what a failure means by marking the error: [NotExecuted], [Terminal], [Uncertain].
 package idempotent
 
 import (

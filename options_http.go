@@ -9,10 +9,9 @@ import (
 	"github.com/go-idempotent/idempotent/internal/setup"
 )
 
-// WithHTTP configures an HTTP handler. On any other handler it is a configuration error.
-//
-// The rules follow the expired Internet-Draft draft-ietf-httpapi-idempotency-key-header-07 and,
-// where it is silent, the Stripe API.
+// WithHTTP configures an HTTP handler. On any other handler it is a configuration error. The rules
+// follow the expired Internet-Draft draft-ietf-httpapi-idempotency-key-header-07 and, where it is
+// silent, the Stripe API.
 //
 // # Events
 //
