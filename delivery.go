@@ -128,8 +128,10 @@ func (d *delivery) commitFailed(err error) { d.refuse(d.failure(errAnswered, "",
 // committed answers with what the handler has committed, and not with what it did then.
 func (d *delivery) committed(r protocol.Result) {
 	d.outcome = report.Executed
-	d.unanswered = errors.Join(d.otherAnswer(), d.unanswered)
-	d.protocol.Report.OtherAnswer = true
+	if !r.Same {
+		d.unanswered = errors.Join(d.otherAnswer(), d.unanswered)
+		d.protocol.Report.OtherAnswer = true
+	}
 	d.ran = false // what it returned is no answer
 	d.answerWith(r, presentation{sealed: d.keys.records == nil})
 }

@@ -198,6 +198,9 @@ type Result struct {
 	Record store.Record
 	// Expires is until when the answer is replayed, zero if it is not stored.
 	Expires time.Time
+	// Same says that what the handler returned says the same as what it had committed, in other
+	// bytes.
+	Same bool
 	// RetryAfter is how long the lease of the execution in progress has left, never negative.
 	RetryAfter time.Duration
 	// Reason is why the outcome is unknown, or what is wrong with a record that cannot be read.

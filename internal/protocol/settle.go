@@ -55,7 +55,8 @@ func (d *Delivery) landed(ctx context.Context, e ending) Result {
 	if e.fate == fateComplete && e.reason == c.Reason && bytes.Equal(e.result, c.Result) {
 		return Result{Outcome: report.Executed, Expires: c.Expiry}
 	}
-	return Result{Outcome: report.Executed, Committed: true, Record: c, Expires: c.Expiry}
+	same := e.fate == fateComplete && e.reason == c.Reason && execution.SameAnswer(e.result, c.Result)
+	return Result{Outcome: report.Executed, Committed: true, Record: c, Expires: c.Expiry, Same: same}
 }
 
 // hasLanded reports whether a record that refused a write of ours was made by a commit of ours that
