@@ -34,14 +34,14 @@ type typed[In any] struct {
 	in In
 }
 
-func (d *delivery) run(ctx context.Context) {
+func (d *delivery) run(ctx context.Context) { //nolint:contextcheck // the tracer makes its context of ctx
 	d.outcome = report.Panicked
 	if d.observe != nil || d.trace != nil {
 		traced := Trace{Context: ctx}
 		began := time.Now()
 		if d.trace != nil {
 			traced = d.trace(ctx, report.Delivery{Operation: d.settings.Operation, Trigger: d.trigger, Start: began})
-			ctx = traced.Context //nolint:contextcheck // the tracer made it of ctx
+			ctx = traced.Context
 		}
 		d.protocol.Trace, d.source.observed = traced.Parent, true
 		// Deferred, so that an execution that panics is reported too.

@@ -71,7 +71,8 @@ func DerivedKey(ctx context.Context, name string) string {
 // returns random keys in it. Inside of a delivery it hides the execution.
 func Unprotected(ctx context.Context) context.Context { return execution.Unprotected(ctx, nil) }
 
-// LostContextError: [DerivedKey] and [Mark] panic with it if their context belongs to no delivery.
+// LostContextError is what [DerivedKey] and [Mark] panic with if their context belongs to no
+// delivery.
 type LostContextError struct {
 	// Function is DerivedKey or Mark.
 	Function string

@@ -23,39 +23,65 @@ type problemKind struct {
 
 // problemKinds is the one place that knows which error is answered how.
 var problemKinds = map[error]problemKind{
-	ErrMissingKey: {400, "missing-key", "Idempotency key is missing",
-		"This operation requires an idempotency key. " + freshKey},
-	ErrInvalidKey: {400, "invalid-key", "Idempotency key is invalid",
-		"The idempotency key cannot be used for this request."},
-	ErrStaleRequest: {400, "stale-request", "The timestamp of the request is not accepted",
-		"The timestamp of the request is missing, malformed or too old."},
-	ErrMissingTenant: {401, "missing-tenant", "The caller is not identified",
-		"This operation keeps the idempotency keys of its callers apart. Nothing in this request identifies the caller."},
-	ErrMismatch: {422, "mismatch", "Idempotency key was used for another request",
-		"This idempotency key belongs to a request with other content. Send a new key with a new request."},
-	ErrInProgress: {409, "in-progress", "A request with this idempotency key is in progress",
-		"The first request with this idempotency key has not been answered yet. Retry after the time given."},
-	ErrSuperseded: {409, "superseded", "Another delivery of the request has taken over",
+	ErrMissingKey: {
+		400, "missing-key", "Idempotency key is missing",
+		"This operation requires an idempotency key. " + freshKey,
+	},
+	ErrInvalidKey: {
+		400, "invalid-key", "Idempotency key is invalid",
+		"The idempotency key cannot be used for this request.",
+	},
+	ErrStaleRequest: {
+		400, "stale-request", "The timestamp of the request is not accepted",
+		"The timestamp of the request is missing, malformed or too old.",
+	},
+	ErrMissingTenant: {
+		401, "missing-tenant", "The caller is not identified",
+		"This operation keeps the idempotency keys of its callers apart. Nothing in this request identifies the caller.",
+	},
+	ErrMismatch: {
+		422, "mismatch", "Idempotency key was used for another request",
+		"This idempotency key belongs to a request with other content. Send a new key with a new request.",
+	},
+	ErrInProgress: {
+		409, "in-progress", "A request with this idempotency key is in progress",
+		"The first request with this idempotency key has not been answered yet. Retry after the time given.",
+	},
+	ErrSuperseded: {
+		409, "superseded", "Another delivery of the request has taken over",
 		"This delivery of the request was executed, but took so long that another delivery executes the request, too. " +
-			"The answer to that one counts. Retry after the time given."},
-	ErrUnknownOutcome: {409, "unknown-outcome", "The outcome of the request is unknown",
+			"The answer to that one counts. Retry after the time given.",
+	},
+	ErrUnknownOutcome: {
+		409, "unknown-outcome", "The outcome of the request is unknown",
 		"An earlier request with this idempotency key may have taken effect. It is not repeated until its outcome " +
-			"is settled."},
-	ErrUnreadable: {500, "unreadable-record", "The stored answer cannot be read",
+			"is settled.",
+	},
+	ErrUnreadable: {
+		500, "unreadable-record", "The stored answer cannot be read",
 		"The record of this idempotency key cannot be read. This delivery of the request was not executed; an " +
-			"earlier one may have been."},
-	ErrStoreUnavailable: {503, "store-unavailable", "The request cannot be protected right now",
+			"earlier one may have been.",
+	},
+	ErrStoreUnavailable: {
+		503, "store-unavailable", "The request cannot be protected right now",
 		"This delivery of the request was not executed; an earlier one may have been. Retry it with the same " +
-			"idempotency key."},
-	errAnswered: {503, "commit-failed", "The answer could not be stored",
+			"idempotency key.",
+	},
+	errAnswered: {
+		503, "commit-failed", "The answer could not be stored",
 		"This delivery of the request was executed, but what it wanted to write could not be written. Retry it with " +
-			"the same idempotency key."},
-	ErrWrappedTwice: {500, "wrapped-twice", "The server is not set up correctly",
+			"the same idempotency key.",
+	},
+	ErrWrappedTwice: {
+		500, "wrapped-twice", "The server is not set up correctly",
 		"The server protects this operation twice, and so cannot execute it. This delivery of the request was not " +
-			"executed."},
-	ErrRefused: {500, "refused", "The request could not be prepared",
+			"executed.",
+	},
+	ErrRefused: {
+		500, "refused", "The request could not be prepared",
 		"The server could not work out what this request and its key stand for. This delivery of the request was " +
-			"not executed."},
+			"not executed.",
+	},
 }
 
 // problemDocument is RFC 9457, section 3. Its members are always in this order.

@@ -137,7 +137,7 @@ func (s *httpShape) caller(ctx context.Context, src *source) (gateway.Caller, er
 // must not share a scope, and, on demand, one whom nothing identifies. A function of [WithTenant]
 // refuses by itself. Keys that another program shares have no callers.
 func (s *httpShape) requireTenant(ctx context.Context, r *gateway.Request) error {
-	reason := ""
+	var reason string
 	switch {
 	case s.keys.tenant != nil || s.keys.records != nil:
 		return nil

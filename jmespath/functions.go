@@ -79,7 +79,7 @@ const (
 
 // typeNames are the names of the types as the function type and error messages have them.
 var typeNames = [...]string{
-	"null", "boolean", "number", "string", "array", "object", "array of numbers", "array of strings",
+	null, "boolean", "number", "string", "array", "object", "array of numbers", "array of strings",
 	"expression reference",
 }
 

@@ -56,9 +56,12 @@ func (v Value) kind() types {
 // with its inner space. The caller owns the slice.
 func (v Value) JSON() []byte { return []byte(v.json()) }
 
+// null is the text of a value that is not there.
+const null = "null"
+
 func (v Value) json() string {
 	if v.text == "" {
-		return "null"
+		return null
 	}
 	return v.text
 }
@@ -120,7 +123,7 @@ func (v Value) truthy() bool {
 	case '[', '{':
 		return jsontext.Space(text, 1) < len(text)-1
 	default:
-		return text != "null" && text != "false" && text != `""`
+		return text != null && text != "false" && text != `""`
 	}
 }
 
@@ -179,7 +182,7 @@ func (v Value) Presence() Presence {
 func presenceAt(text string, i int) (Presence, int) {
 	if text[i] != '[' && text[i] != '{' {
 		end := jsontext.End(text, i)
-		if single := text[i:end]; single == "null" || single == `""` {
+		if single := text[i:end]; single == null || single == `""` {
 			return Missing, end
 		}
 		return Present, end

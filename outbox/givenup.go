@@ -58,7 +58,8 @@ func FindGivenUp(ctx context.Context, client Client, table, id string) (GivenUpM
 	return p, err
 }
 
-// ErrNotGivenUp: the message was redriven or delivered, or a later commit has replaced it.
+// ErrNotGivenUp is returned when the message was redriven or delivered, or a later commit has
+// replaced it.
 var ErrNotGivenUp = errors.New("outbox: there is no such message that is given up")
 
 // The bounds of who redrives a message and why, in bytes: those of package operate.

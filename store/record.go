@@ -38,12 +38,14 @@ const (
 	ReasonUncertain  = "uncertain"   // the handler marked its error as uncertain
 	ReasonResultLost = "result-lost" // the handler returned, but its result could not be stored
 
-	// Where the policy refuses crashed executions:
+	// The policy refuses crashed executions, and this one crashed:
+
 	ReasonPanic       = "panic"       // the handler panicked or called runtime.Goexit
 	ReasonInterrupted = "interrupted" // its context ended before there was a result to store
 	ReasonCrashed     = "crashed"     // its lease ended, and nobody said how
 
-	// Where the policy refuses failed executions:
+	// The policy refuses failed executions, and this one failed:
+
 	ReasonError     = "error"      // the handler failed
 	ReasonNotStored = "not-stored" // its result is not to be stored
 )

@@ -62,6 +62,7 @@ func schemaOf(attributes []string) (key []types.KeySchemaElement) {
 	return key
 }
 
+// TimeToLive is the call that enables the time to live of a table.
 func TimeToLive(name, attribute string) *dynamodb.UpdateTimeToLiveInput {
 	return &dynamodb.UpdateTimeToLiveInput{
 		TableName: aws.String(name),
@@ -205,6 +206,7 @@ func Index(t *types.TableDescription, name string) *types.GlobalSecondaryIndexDe
 	return nil
 }
 
+// Ready reports whether an index can be read.
 func Ready(index *types.GlobalSecondaryIndexDescription) bool {
 	return index.IndexStatus == types.IndexStatusActive || index.IndexStatus == types.IndexStatusUpdating
 }

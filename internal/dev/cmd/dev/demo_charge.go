@@ -71,7 +71,7 @@ func (s *chargeStory) came(what string, order, amount int, back reply, want stri
 	s.printf(chargeLine, strconv.Itoa(s.steps), what, fmt.Sprintf("order-%d: %d usd", order, amount), text,
 		strconv.Itoa(made))
 	s.expect(text, want)
-	s.check(made == charges, "the provider made %d charges, want %d", made, charges)
+	s.checkf(made == charges, "the provider made %d charges, want %d", made, charges)
 }
 
 func (s *chargeStory) sumUp() {
@@ -87,7 +87,7 @@ func (s *chargeStory) sumUp() {
 		}
 		s.printf("  %5d usd  %s  key %s, %s\n", e.Amount, e.ID, e.Key, asked)
 	}
-	s.check(len(book) == 3 && book[0].Calls == 1 && book[1].Calls == 1 && book[2].Calls == 2,
+	s.checkf(len(book) == 3 && book[0].Calls == 1 && book[1].Calls == 1 && book[2].Calls == 2,
 		"the provider was not asked 1, 1 and 2 times with 3 keys")
 	s.printf("\nOK: %d requests for 3 orders, one process killed: %d charges, %d cents\n", s.steps, len(book), total)
 }

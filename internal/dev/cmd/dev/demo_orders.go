@@ -162,14 +162,14 @@ func (s *orderStory) again(o *purchase) {
 	s.row(o, what, a.String(), want)
 	same := s.send(o.key, o.body())
 	s.expect(same.String(), o.answer()+", replayed")
-	s.check(same.Body.String() == a.Body.String(), "the replayed body is %s, the first one was %s", same.Body, a.Body)
+	s.checkf(same.Body.String() == a.Body.String(), "the replayed body is %s, the first one was %s", same.Body, a.Body)
 }
 
 // drain delivers what the stream has lost. A drain leaves a message to the stream for a minute, so
 // the story makes the message older.
 func (s *orderStory) drain(lost *purchase) {
 	waiting := s.items(messages, lost)
-	s.check(len(waiting) == 1, "%d messages wait, want 1", len(waiting))
+	s.checkf(len(waiting) == 1, "%d messages wait, want 1", len(waiting))
 	_, err := s.client.UpdateItem(s.ctx, &dynamodb.UpdateItemInput{
 		TableName: aws.String(table(messages)), Key: item{"id": waiting[0]["id"]},
 		UpdateExpression:          aws.String("SET outbox_due = :due"),
@@ -224,13 +224,13 @@ func (s *orderStory) sumUp() {
 			want = counts{1, 0, 1, 0, 0}
 		}
 		got := s.count(o)
-		s.check(got == want, "there is %v, want %v", got, want)
+		s.checkf(got == want, "there is %v, want %v", got, want)
 		if o.killed.kind != "" {
 			dead++
 		}
 		for _, e := range s.services.Effects(o.key, "") {
 			want := o.calls(e.Kind)
-			s.check(e.Calls == want, "the %s was asked for %d times with its key, want %d", e.Kind, e.Calls, want)
+			s.checkf(e.Calls == want, "the %s was asked for %d times with its key, want %d", e.Kind, e.Calls, want)
 			if e.Calls > 1 {
 				s.printf("  the %s of order %d, key %s\n", e.Kind, o.number, e.Key)
 			}

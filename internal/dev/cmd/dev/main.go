@@ -64,13 +64,15 @@ type example struct {
 	body, says string
 }
 
+const orders = "orders"
+
 func examples() map[string]example {
 	return map[string]example{"apigw-charge": {
 		function: "apigw-charge", path: "/charges", tell: tellOfCharges,
 		body: `{"amount":1999,"currency":"usd","source":"%s","metadata":{"order":9007199254740993}}`,
 		says: "Sent again it is replayed; with another amount it is refused (422); without the key, too (400).",
-	}, "orders": {
-		function: "orders", path: "/orders", tell: tellOfOrders, relays: true,
+	}, orders: {
+		function: orders, path: "/orders", tell: tellOfOrders, relays: true,
 		body: `{"sku":"A-1","quantity":2,"amount":1999,"currency":"usd","source":"%s","email":"a@example.com"}`,
 		says: "Sent again it is replayed, and nothing happens twice.",
 	}}

@@ -60,7 +60,7 @@ func (s *story) must(err error) {
 	}
 }
 
-func (s *story) check(holds bool, format string, args ...any) {
+func (s *story) checkf(holds bool, format string, args ...any) {
 	if !holds {
 		s.must(fmt.Errorf(format, args...))
 	}
@@ -108,7 +108,7 @@ func (s *story) ended(a reply) string {
 }
 
 func (s *story) expect(came, want string) {
-	s.check(regexp.MustCompile("^"+want+"$").MatchString(came), "what came back is %q, want %q", came, want)
+	s.checkf(regexp.MustCompile("^"+want+"$").MatchString(came), "what came back is %q, want %q", came, want)
 }
 
 func (s *story) printf(format string, args ...any) { fmt.Fprintf(s.out, format, args...) }

@@ -51,7 +51,7 @@ const (
 	messages = "OUTBOX_TABLE"
 )
 
-var defaults = map[string]string{records: "idempotency", rows: "orders", messages: "outbox"}
+var defaults = map[string]string{records: "idempotency", rows: orders, messages: "outbox"}
 
 func table(variable string) string { return cmp.Or(os.Getenv(variable), defaults[variable]) }
 
