@@ -38,10 +38,6 @@ type delivery struct {
 	protocol.Delivery
 	memory.Store
 
-	// begun gets the context of the execution, which goes on until over is closed.
-	begun chan context.Context
-	over  chan struct{}
-
 	mu sync.Mutex
 	// errs are how the next commits end, and answer is that of the commit that is under way.
 	errs   []error

@@ -62,22 +62,15 @@ func Context(tb testing.TB, config ...Config) context.Context {
 	of.Retention = retention
 	of.RecordKey = "test#" + tb.Name()
 	ctx, cancel := context.WithTimeout(context.WithValue(tb.Context(), deliveryKey{}, of), longest-time.Second)
-	of.begun, of.over = make(chan context.Context, 1), make(chan struct{})
-	ended := make(chan protocol.Result, 1)
-	go func() { ended <- of.Run(ctx, of) }()
+	under, r, claimed := of.Begin(ctx, of)
+	if !claimed {
+		tb.Fatalf("idempotenttest: Context: the delivery did not begin: %s", r.Outcome)
+	}
 	tb.Cleanup(func() {
-		close(of.over)
-		<-ended
+		of.End(under, protocol.Ended{Keep: true, Result: []byte("null")})
 		cancel()
 	})
-	select {
-	case under := <-of.begun:
-		return under
-	case r := <-ended:
-		ended <- r
-		tb.Fatalf("idempotenttest: Context: the delivery did not begin: %s", r.Outcome)
-		return nil
-	}
+	return under
 }
 
 type deliveryKey struct{}
@@ -112,13 +105,8 @@ func (d *delivery) Answer(answer any) (text []byte, problem string, err error) {
 	return text, "", nil
 }
 
-// Execute implements [protocol.Work]: the test executes until it ends.
-func (d *delivery) Execute(ctx context.Context, returned *bool) protocol.Ended {
-	d.begun <- ctx
-	<-d.over
-	*returned = true
-	return protocol.Ended{Keep: true, Result: []byte("null")}
-}
+// Execute implements [protocol.Work]. Nothing calls it: the test executes.
+func (*delivery) Execute(context.Context, *bool) protocol.Ended { return protocol.Ended{} }
 
 // Resolve implements [protocol.Work]. Nothing crashed before, so nothing calls it.
 func (*delivery) Resolve(context.Context, execution.Claim) protocol.Resolution {

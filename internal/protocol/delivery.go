@@ -83,6 +83,9 @@ type Delivery struct {
 	claim claim
 	// asks says that a resolver is asked first.
 	asks bool
+	// began is when the handler was to start, and end ends its context.
+	began time.Time
+	end   func()
 	// steps and commits are those of the execution, handed the names of the derived keys that it
 	// handed out, and notes the errors that the handler noted.
 	steps   steps

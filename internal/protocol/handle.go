@@ -14,8 +14,9 @@ import (
 	"github.com/go-idempotent/idempotent/store"
 )
 
-// open is the claim for what runs under it.
-func (d *Delivery) open(w Work) execution.Claim {
+// open returns the context of what runs under the claim, until [Delivery.close], and the claim as
+// it knows it.
+func (d *Delivery) open(ctx context.Context, w Work) (context.Context, execution.Claim) {
 	c := &d.claim
 	d.asks = d.Resolves && c.report.Recovered && (c.before.Open || !c.as.TellsAll(c.mine))
 	d.steps.claim = c
@@ -23,33 +24,35 @@ func (d *Delivery) open(w Work) execution.Claim {
 	d.commits.claim, d.commits.steps, d.commits.work = c, &d.steps, w
 	under := c.execution(&d.handed)
 	under.Steps, under.Commits, under.Notes = &d.steps, &d.commits, &d.notes
-	return under
+	ctx, d.end = c.handlerContext(execution.With(ctx, under))
+	d.began = time.Now()
+	return ctx, under
+}
+
+// close ends what runs under the claim: from here on nothing of the execution changes.
+func (d *Delivery) close() {
+	d.end()
+	d.Report.Handle = since(d.began)
+	if d.RefuseCrashed {
+		d.Learned.Add(d.handed.Sorted()...)
+	}
+	d.commits.close()
+	d.steps.close()
+	d.Report.Steps, d.Report.Commits = d.steps.known.reports, d.commits.reports
+	d.claim.note(d.steps.known.storeErr)
 }
 
 // handle runs the handler under the claim and settles the record, whichever way the handler ends.
 func (d *Delivery) handle(ctx context.Context, w Work) (r Result) {
-	under := d.open(w)
-	hctx, end := d.claim.handlerContext(execution.With(ctx, under))
-	began := time.Now()
+	hctx, under := d.open(ctx, w)
 	returned, done := false, false
-	stop := func() { // from here on nothing of the execution changes
-		end()
-		d.Report.Handle = since(began)
-		if d.RefuseCrashed {
-			d.Learned.Add(d.handed.Sorted()...)
-		}
-		d.commits.close()
-		d.steps.close()
-		d.Report.Steps, d.Report.Commits = d.steps.known.reports, d.commits.reports
-		d.claim.note(d.steps.known.storeErr)
-	}
 	// A panic and runtime.Goexit pass through here without being recovered: they continue as what
 	// they are, with their own stack. Only a panic after a commit ends here: there is an answer.
 	defer func() {
 		if done {
 			return
 		}
-		stop()
+		d.close()
 		e := d.panicked(returned)
 		if !d.commits.resolving.Load() { // else a resolver panicked, which says nothing about steps
 			e = d.withSteps(d.withCommit(e), nil)
@@ -77,7 +80,7 @@ func (d *Delivery) handle(ctx context.Context, w Work) (r Result) {
 		e, d.cause = d.endingOf(hctx, ended), ended.Err
 	}
 	done = true
-	stop()
+	d.close()
 	if finding == execution.Untouched {
 		return d.executed(hctx, e)
 	}

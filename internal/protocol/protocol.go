@@ -6,7 +6,7 @@
 //
 // One delivery passes through the files in this order:
 //
-//	protocol.go Run: from the claim to the result
+//	protocol.go Run: from the claim to the result, or Begin and End for its halves
 //	claim.go    takes the record, or says why not; takes back what may have been applied unseen
 //	wait.go     waits for the result of a running execution
 //	handle.go   runs the handler under its claim, and decides what becomes of the record
@@ -34,9 +34,34 @@ import (
 	"github.com/go-idempotent/idempotent/store"
 )
 
-// Run takes the delivery through the protocol: it takes the record, or waits for whoever has it if
-// that is asked for, and runs the handler under its claim.
+// Run takes the delivery through the protocol.
 func (d *Delivery) Run(ctx context.Context, w Work) Result {
+	if r, claimed := d.begin(ctx); !claimed {
+		return r
+	}
+	return d.handle(ctx, w)
+}
+
+// Begin is the first half of [Delivery.Run], for who is the handler itself: it takes the record,
+// and returns the context to work with until [Delivery.End]. False says that nothing is to be
+// executed, and the result why.
+func (d *Delivery) Begin(ctx context.Context, w Work) (under context.Context, r Result, claimed bool) {
+	if r, claimed = d.begin(ctx); claimed {
+		ctx, _ = d.open(ctx, w)
+	}
+	return ctx, r, claimed
+}
+
+// End is the other half: it settles what has begun. ctx is the one that Begin returned.
+func (d *Delivery) End(ctx context.Context, ended Ended) Result {
+	e := d.endingOf(ctx, ended)
+	d.cause = ended.Err
+	d.close()
+	return d.executed(ctx, e)
+}
+
+// begin takes the record, or waits for whoever has it, if that is asked for.
+func (d *Delivery) begin(ctx context.Context) (r Result, claimed bool) {
 	began := time.Now()
 	d.claim = claimOf(d.Settings, d.RecordKey, d.Fingerprint, &d.Report)
 	caller := execution.CallerOf(ctx)
@@ -44,7 +69,7 @@ func (d *Delivery) Run(ctx context.Context, w Work) Result {
 	d.claim.as.Callers, d.claim.as.Trace, d.Unwanted = caller.Owners, d.Trace, caller.Unwanted
 	// Who asks for patience and leaves too little time to execute only looks what becomes of the
 	// other execution.
-	r, claimed := Result{Outcome: report.InProgress}, false
+	r, claimed = Result{Outcome: report.InProgress}, false
 	patient := !p.Until.IsZero()
 	if patient {
 		d.claim.begin(ctx)
@@ -63,7 +88,7 @@ func (d *Delivery) Run(ctx context.Context, w Work) Result {
 		if r.Outcome == report.UnknownOutcome {
 			d.Report.Reason = r.Reason
 		}
-		return r
+		return r, false
 	}
 	d.Report.Attempt = d.claim.mine.Attempt
 	// A record that was released says that the execution before this one ended properly.
@@ -71,7 +96,7 @@ func (d *Delivery) Run(ctx context.Context, w Work) Result {
 	if d.Report.Recovered || d.Report.Trace == "" {
 		d.Report.Trace = d.claim.before.Trace
 	}
-	return d.handle(ctx, w)
+	return Result{}, true
 }
 
 // answer is what a delivery gets that does not execute.
