@@ -14,8 +14,7 @@
 //
 // # What becomes of a record
 //
-//   - A record whose handler returns, and one that is replayed, is acknowledged: it does not come
-//     again.
+//   - A record that succeeds, or is replayed, is acknowledged: it does not come again.
 //   - A final failure, see [idempotent.Terminal], is acknowledged, too, once it is stored.
 //     Config.Terminal gets it first.
 //   - Poison is a record that no repetition of the handler can help: its key is missing, or was
@@ -126,8 +125,7 @@ func Kafka[Out any](
 	}
 }
 
-// KafkaEventResponse is the answer for an event of Kafka, which package events has not: the records
-// that come again.
+// KafkaEventResponse is the answer for an event of Kafka, which package events has not.
 type KafkaEventResponse struct {
 	BatchItemFailures []KafkaBatchItemFailure `json:"batchItemFailures"`
 }
@@ -139,8 +137,7 @@ type KafkaBatchItemFailure struct {
 
 // KafkaItemIdentifier says where a record stands.
 type KafkaItemIdentifier struct {
-	// Partition is the topic and the number of the partition, with a hyphen between them, as the
-	// event has it.
+	// Partition is the topic and the number, with a hyphen between them, as the event has it.
 	Partition string `json:"partition"`
 	Offset    int64  `json:"offset"`
 }
@@ -160,9 +157,8 @@ type Config[R any] struct {
 	// Concurrency is how many groups of records are worked on at once. Default 10. With 1 the
 	// records run in the order of the event, and the handler need not be safe for concurrent use.
 	Concurrency int
-	// Reserve is with how much time left before the deadline of the invocation no record is begun
-	// any more. Default one second. No record is begun either if less time is left than the
-	// slowest one of the batch took. Those that were not begun come again.
+	// Reserve is the time that has to be left of the invocation to begin a record. Default one
+	// second. If the slowest record took longer, that counts. What was not begun comes again.
 	//
 	// If some of your records take long, set it to the time that they take: a function that runs
 	// into its timeout lets the whole batch come again. It is less than that timeout.

@@ -26,7 +26,6 @@ func (b *batch[R, Out]) work(ctx context.Context) {
 	}
 }
 
-// atOnce runs lanes at the same time, as many as may.
 func (b *batch[R, Out]) atOnce(ctx context.Context, lanes [][]int) {
 	slots := make(chan struct{}, b.c.Concurrency)
 	var running sync.WaitGroup
@@ -125,23 +124,19 @@ func restOfLease(err error) time.Duration {
 // retries would be over before the leases are. So it waits also where there is no time for a try,
 // as long as there is time for the answer.
 func (b *batch[R, Out]) waitForOthers(ctx context.Context, lanes [][]int) {
-	again := map[int]bool{}
-	for i, e := range b.ends {
-		if e.Outcome == report.RecordInProgress {
-			for _, behind := range b.groupFrom(i) {
-				again[behind] = true
-			}
-		}
-	}
 	for n, lane := range lanes {
-		lanes[n] = slices.DeleteFunc(lane, func(i int) bool { return !again[i] })
+		again := map[string]bool{} // the groups, whose records are all in one lane
+		lanes[n] = slices.DeleteFunc(lane, func(i int) bool {
+			group, inProgress := b.records[i].Group, b.ends[i].Outcome == report.RecordInProgress
+			again[group] = inProgress || again[group] && group != ""
+			return !again[group]
+		})
 	}
 	b.waits = true
 	b.atOnce(ctx, lanes)
 }
 
-// patient returns a context in which the handler waits for another execution. Without a deadline it
-// waits for a lease, as it is where nothing else is configured.
+// patient has the handler wait for another execution: without a deadline, for a default lease.
 func (b *batch[R, Out]) patient(ctx context.Context) context.Context {
 	until := time.Now().Add(30 * time.Second)
 	if deadline, limited := ctx.Deadline(); limited {
@@ -150,25 +145,18 @@ func (b *batch[R, Out]) patient(ctx context.Context) context.Context {
 	return execution.Patient(ctx, execution.Patience{Until: until, Least: b.least()})
 }
 
-// groupFrom returns the indexes of a record and of those behind it in its group.
-func (b *batch[R, Out]) groupFrom(first int) (group []int) {
-	for i := first; i < len(b.records); i++ {
-		if i == first || b.records[first].Group != "" && b.records[i].Group == b.records[first].Group {
-			group = append(group, i)
-		}
-	}
-	return group
-}
-
 // setVisibility has a message in progress come again, and those of its group behind it.
 func (b *batch[R, Out]) setVisibility(ctx context.Context, first int) error {
 	if b.c.Visibility == nil {
 		return nil
 	}
 	var messages []events.SQSMessage
-	for _, i := range b.groupFrom(first) {
-		m, _ := any(b.records[i].Event).(events.SQSMessage) // newRunner has refused it for others
-		messages = append(messages, m)
+	group := b.records[first].Group
+	for i, rec := range b.records[first:] {
+		if i == 0 || group != "" && rec.Group == group {
+			m, _ := any(rec.Event).(events.SQSMessage) // newRunner has refused it for others
+			messages = append(messages, m)
+		}
 	}
 	return guarded(func() error { return b.c.Visibility(ctx, messages, restOfLease(b.ends[first].Err)) })
 }

@@ -14,8 +14,7 @@ import (
 	"github.com/go-idempotent/idempotent/report"
 )
 
-// maxProblems bounds what a report lists.
-const maxProblems = 100
+const maxProblems = 100 // in a report
 
 // runner is one function for all events. It is safe for concurrent use.
 type runner[R, Out any] struct {

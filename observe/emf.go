@@ -48,7 +48,6 @@ type emf[R any] struct {
 // line is a line and its parts: the definitions of its metrics, their values, and the properties.
 type line struct{ text, definitions, values, properties []byte }
 
-// metric adds a metric.
 func (l *line) metric(name, unit string, value float64) {
 	if len(l.definitions) > 0 {
 		l.definitions = append(l.definitions, ',')
@@ -132,7 +131,6 @@ func (e *emf[R]) addFields(ctx context.Context, r *R) {
 	}
 }
 
-// appendSaid appends a member, unless it says nothing.
 func appendSaid(b []byte, name, value string) []byte {
 	if value == "" {
 		return b

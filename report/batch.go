@@ -7,8 +7,7 @@ type Batch struct {
 	Operation string `emf:"Operation,dimension" log:"operation"`
 	// Source is where the records came from: "sqs", "kinesis", "dynamodb" or "kafka".
 	Source string `emf:"source,property" log:"source"`
-	// Records is how many there were in the event. Each of them is counted in one of the numbers
-	// below, unless Err is set.
+	// Records are those of the event. Each counts in one of the numbers below, unless Err is set.
 	Records    int `log:"records,always"`
 	Succeeded  int `emf:"BatchRecordSucceeded"  log:"succeeded"`
 	Terminal   int `emf:"BatchRecordTerminal"   log:"terminal"`
@@ -46,8 +45,7 @@ const (
 
 // BatchProblem is a record that has not succeeded.
 type BatchProblem struct {
-	// ID is the message id, the event id of the record of a stream, or partition and offset of one
-	// of Kafka.
+	// ID is the id of a message, the event id in a stream, or partition and offset in Kafka.
 	ID      string       `log:"id"`
 	Outcome BatchOutcome `log:"outcome"`
 	// Receives is how often a queue has handed the message over, this time included.

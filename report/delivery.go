@@ -38,12 +38,10 @@ type Delivery struct {
 	// Trace is the trace context of another execution, as the header traceparent of W3C Trace
 	// Context has it: of the one whose answer was replayed, of the one that died or was released
 	// before this one, or of the one that was waited for or runs. It is empty if nobody traced it.
-	Trace string
-	// Created is when the answer that was replayed was stored, zero if nobody said.
-	Created time.Time
-	// Start is when the delivery began.
-	Start time.Time
-	Took  time.Duration
+	Trace   string
+	Created time.Time // when the answer that was replayed was stored, zero if nobody said
+	Start   time.Time // when the delivery began
+	Took    time.Duration
 	// Claim, Wait, Handle and Settle are the phases. Wait is the wait for a running execution; it
 	// includes the reads of the record and the claims after them.
 	Claim  Phase `emf:"ClaimLatency,Milliseconds"      log:"claim"`
@@ -64,11 +62,9 @@ type Delivery struct {
 	// They are in ascending order.
 	OrphanSteps []string `log:"orphan_steps"`
 	// Commits are those that the handler tried, in their order.
-	Commits []Commit `log:"commits"`
-	// OtherAnswer says that the handler did something else than return what it had committed.
-	OtherAnswer bool
-	// LeaseLost says that the execution lost its lease.
-	LeaseLost bool
+	Commits     []Commit `log:"commits"`
+	OtherAnswer bool     // the handler did something else than return what it had committed
+	LeaseLost   bool     // the execution lost its lease
 	// Err is the error that the delivery ended with. It is the handler's own error with its marks,
 	// also if the handler returned a response beside it, or an error of this module. If a resolver
 	// or an encoder failed, its error is joined to it.
@@ -97,32 +93,25 @@ type Outcome string
 const (
 	// Executed: the handler ran under a claim, and its own result or error was returned.
 	Executed Outcome = "executed"
-	// Replayed: the stored result was returned.
-	Replayed Outcome = "replayed"
-	// Resolved: a resolver settled an earlier execution, and the result it found was returned.
-	Resolved Outcome = "resolved"
+	Replayed Outcome = "replayed" // the stored result was returned
+	Resolved Outcome = "resolved" // a resolver settled an earlier execution; what it found was returned
 	// MissingKey, InvalidKey and Mismatch: the client misused the key.
 	MissingKey Outcome = "missing key"
 	InvalidKey Outcome = "invalid key"
 	Mismatch   Outcome = "mismatch"
 	// Stale: the timestamp of the request is missing, malformed or too old.
-	Stale Outcome = "stale"
-	// MissingTenant: the caller cannot be identified, although the handler asks for it.
-	MissingTenant Outcome = "missing tenant"
-	// InProgress: another execution holds the key.
-	InProgress Outcome = "in progress"
+	Stale         Outcome = "stale"
+	MissingTenant Outcome = "missing tenant" // the caller cannot be identified, but must be
+	InProgress    Outcome = "in progress"    // another execution holds the key
 	// Superseded: the handler, or the resolver, lost its lease, and another execution of the
 	// request holds the key.
 	Superseded Outcome = "superseded"
 	// UnknownOutcome: nobody knows whether an earlier execution had its effect.
 	UnknownOutcome Outcome = "unknown outcome"
-	// Unreadable: the stored record cannot be understood; an operator has to look.
-	Unreadable Outcome = "unreadable"
-	// WrappedTwice: the delivery asks for the record that its own caller executes, so the handler
-	// is wrapped twice.
-	WrappedTwice Outcome = "wrapped twice"
-	// StoreUnavailable: the store could not answer, and the handler did not run.
-	StoreUnavailable Outcome = "store unavailable"
+	Unreadable     Outcome = "unreadable" // an operator has to look at the stored record
+	// WrappedTwice: the handler is wrapped twice, and its caller executes the record it asks for.
+	WrappedTwice     Outcome = "wrapped twice"
+	StoreUnavailable Outcome = "store unavailable" // it could not answer; the handler did not run
 	// CommitFailed: the handler's commit failed, and it returned an answer all the same, of which
 	// nothing is stored; or it is an HTTP handler and returned that error.
 	CommitFailed Outcome = "commit failed"
@@ -135,8 +124,7 @@ const (
 	// Unprotected: the handler ran without protection, because the request needs no key and carries
 	// none, or because its method or route is never protected.
 	Unprotected Outcome = "unprotected"
-	// Disabled: the same, because the protection is turned off.
-	Disabled Outcome = "disabled"
+	Disabled    Outcome = "disabled" // the same, because the protection is turned off
 )
 
 // Settlement is what a delivery made of its record.
@@ -144,15 +132,13 @@ type Settlement string
 
 // The settlements. A delivery that left the record as it found it has none.
 const (
-	// Completed: the result is stored.
-	Completed Settlement = "completed"
+	Completed Settlement = "completed" // the result is stored
 	// Released: the record is gone, or keeps nothing but its steps, and the next delivery executes.
 	Released Settlement = "released"
 	// Unknown: this delivery has made the record UNKNOWN. Its own execution ended so, or it found a
 	// crashed one that must not be executed again.
-	Unknown Settlement = "unknown"
-	// StillUnknown: a resolver could not settle an UNKNOWN record, which is as it was before.
-	StillUnknown Settlement = "still unknown"
+	Unknown      Settlement = "unknown"
+	StillUnknown Settlement = "still unknown" // a resolver could not settle an UNKNOWN record
 	// Elsewhere: the lease was lost, and another delivery owns the record now, or can take it over.
 	Elsewhere Settlement = "elsewhere"
 	// NotSettled: the store did not answer; the record stays in progress until its lease ends.

@@ -9,8 +9,7 @@ type Relay struct {
 	Source string `emf:"source,property"  log:"source"`
 	// Delivered counts messages that were delivered and are marked as done.
 	Delivered int `emf:"MessageDelivered" log:"delivered"`
-	// Elsewhere counts messages for which there was nothing left to do: somebody else has delivered
-	// them, or a later commit has replaced them.
+	// Elsewhere counts messages that somebody else has delivered, or a later commit has replaced.
 	Elsewhere int `log:"elsewhere"`
 	// Failed counts messages whose delivery failed and that are tried again. PutOff counts those of
 	// them that the stream does not repeat any more: a drain goes on.
@@ -53,11 +52,9 @@ type Left struct {
 
 // RelayProblem is what went wrong with a message.
 type RelayProblem struct {
-	// ID and Topic are those of the message.
 	ID    string `log:"id"`
 	Topic string `log:"topic,always"`
-	// Outcome is what has become of it: "failed", "put off", "given up", "unmarked", "uncounted",
-	// or "not begun".
+	// Outcome is "failed", "put off", "given up", "unmarked", "uncounted" or "not begun".
 	Outcome string `log:"outcome"`
 	// Tries is how many deliveries were tried, as far as that is known.
 	Tries int `log:"tries,always"`

@@ -57,8 +57,7 @@ func CommitterOf(s Store) (Committer, error) {
 }
 
 // CommitSeal returns the seal of a record that was completed together with writes: that of [Seal],
-// a dot, and which commit of its execution it is, from 1. So it differs from that of every other
-// commit of the owner, also where their answers are the same.
+// a dot, and which commit of its execution it is, from 1. So commits of one answer differ, too.
 func CommitSeal(owner string, result []byte, commit int) string {
 	return Seal(owner, result) + "." + strconv.Itoa(commit)
 }

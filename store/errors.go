@@ -47,15 +47,13 @@ func MayPass(err error) bool {
 // Error is how a [Store] reports that a call failed.
 type Error struct {
 	// Op is the call: "claim", "swap", "commit", "apply", "delete", "get", "read result", "check".
-	Op string
-	// Kind tells why it failed.
-	Kind Failure
+	Op   string
+	Kind Failure // why it failed
 	// Throttle is empty unless Kind is FailureThrottled, and where the store does not say.
 	Throttle Throttle
 	// NotApplied is true only if no attempt of the write was or will be applied.
 	NotApplied bool
-	// Err is the cause.
-	Err error
+	Err        error // the cause
 }
 
 func (e *Error) Error() string {
@@ -68,7 +66,6 @@ func (e *Error) Error() string {
 
 func (e *Error) Unwrap() error { return e.Err }
 
-// lacks is the error of a store that cannot do something at all.
 func lacks(s Store, what error, op string) error {
 	return &Error{Op: op, Kind: FailureRejected, NotApplied: true, Err: fmt.Errorf("%w: it is a %T", what, s)}
 }
@@ -77,8 +74,7 @@ func lacks(s Store, what error, op string) error {
 type UnreadableError struct {
 	// Reason says what is wrong, naming the attribute but never its content.
 	Reason string
-	// Err is the cause, if there is one.
-	Err error
+	Err    error // the cause, if there is one
 }
 
 func (e *UnreadableError) Error() string {

@@ -41,14 +41,10 @@ var (
 type Query struct {
 	_ struct{} // literals name their fields: more may come
 
-	// Statuses are those that are wanted.
-	Statuses []Status
-	// Operation is that of the records, see [Record.Operation].
-	Operation string
-	// Attention asks for records with attention.
-	Attention bool
-	// AttentionBefore asks for records with attention whose AttentionAt is this instant or an
-	// earlier one.
+	Statuses  []Status // one of these
+	Operation string   // see [Record.Operation]
+	Attention bool     // the record has one, see [Record.Attention]
+	// AttentionBefore asks for those whose AttentionAt is this instant or an earlier one.
 	AttentionBefore time.Time
 	// NotGivenUp leaves out the records that are given up, see [Record.GivenUp].
 	NotGivenUp bool
@@ -123,7 +119,6 @@ func ListerOf(s Store) Lister {
 	return noLister{s}
 }
 
-// noLister stands for a store that cannot list.
 type noLister struct{ store Store }
 
 func (n noLister) List(context.Context, Query) iter.Seq2[Record, error] {
@@ -138,8 +133,7 @@ func (n noLister) ListCost(context.Context, Query) (Cost, error) {
 // client is expected to retry.
 const ReleasedWait = time.Hour
 
-// attentionShards is over how many values of [Record.Attention] the records of one operation are
-// spread, so that an index by it has no hot partition.
+// attentionShards spread the records of an operation, so that their index has no hot partition.
 const attentionShards = 10
 
 // AttentionOf returns the attention of a record with this key that somebody has to settle: the

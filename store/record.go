@@ -13,10 +13,8 @@ type Status string
 
 // The states of a record. The first two are those of AWS Powertools.
 const (
-	// StatusInProgress: the record is claimed. An execution runs, or did until its process died.
-	StatusInProgress Status = "INPROGRESS"
-	// StatusCompleted: the record holds a result to replay.
-	StatusCompleted Status = "COMPLETED"
+	StatusInProgress Status = "INPROGRESS" // claimed: an execution runs, or its process has died
+	StatusCompleted  Status = "COMPLETED"  // the record holds a result to replay
 	// StatusUnknown: the execution may have had its effect but left no result. No retry of a client
 	// executes it again; a resolver or an operator settles it.
 	StatusUnknown Status = "UNKNOWN"
@@ -101,15 +99,13 @@ type Record struct {
 	Seal string
 	// Attempt counts the claims of the record since it was last deleted or replaced, with the
 	// current one and those of reconciliations.
-	Attempt int
-	// CreatedAt is the instant of the first claim.
-	CreatedAt time.Time
-	// Reason says why a record is UNKNOWN, what kind of result a completed one holds (empty: a
-	// value), or, in a record in progress, that it was released, or why it was UNKNOWN before a
-	// resolver was asked. See [ReasonReleased] and the constants beside it.
-	Reason string
-	// CompletedAt is the instant at which the result was stored.
-	CompletedAt time.Time
+	Attempt   int
+	CreatedAt time.Time // of the first claim
+	// Reason, say [ReasonReleased], tells why a record is UNKNOWN, what kind of result a completed
+	// one holds (empty: a value), or, in a record in progress, that it was released, or why it was
+	// UNKNOWN before a resolver was asked.
+	Reason      string
+	CompletedAt time.Time // when the result was stored
 	// SettledBy, SettledAt and SettledReason say who settled or released the record by hand, when
 	// and why. They stay until the record is replaced by a claim.
 	SettledBy     string
@@ -141,8 +137,7 @@ type Record struct {
 	// Tries counts how often a reconciliation has asked about the last execution without an answer.
 	// It is 0 in a completed record.
 	Tries int
-	// Questions counts those claims of Attempt under which a resolver was asked instead of the
-	// handler.
+	// Questions counts those claims of Attempt that asked a resolver instead of the handler.
 	Questions int
 	// Trace is the trace context of the execution that has or had the record last, as the header
 	// traceparent of W3C Trace Context has it (55 bytes). A reconciliation leaves it.
@@ -187,11 +182,10 @@ func (r Record) Sealed(result []byte) bool {
 }
 
 // Claimable reports whether a claim may replace the record at the instant now: its expiry has come,
-// whatever its status, and, if it is in progress, no lease lives any more. What has expired is
-// gone, although a store may not have dropped it yet. The protocol judges every other record.
-// Stores that cannot express this as a condition of their own call it.
+// whatever its status, and, if it is in progress, no lease lives any more. The protocol judges
+// every other record. Stores that cannot express this as a condition of their own call it.
 func (r Record) Claimable(now time.Time) bool {
-	live := r.Status == StatusInProgress && !r.leaseOver(now)
+	live := r.Status == StatusInProgress && !Reached(r.ProtectedUntil(), now)
 	return !live && Reached(r.Expiry, now)
 }
 
@@ -205,15 +199,12 @@ func (r Record) Shortens(next Record) bool {
 // Unheld reports whether nothing protects an in-progress record at the instant now: its lease has
 // ended, or it was released.
 func (r Record) Unheld(now time.Time) bool {
-	return r.Reason == ReasonReleased || r.leaseOver(now)
+	return r.Reason == ReasonReleased || Reached(r.ProtectedUntil(), now)
 }
 
 // Released reports whether an in-progress record is one that was released: nobody holds it, or a
 // reconciliation asks about it, or did.
 func (r Record) Released() bool { return r.Reason == ReasonReleased || r.Reason == ReasonAsked }
-
-// leaseOver reports whether the lease of an in-progress record has ended.
-func (r Record) leaseOver(now time.Time) bool { return Reached(r.ProtectedUntil(), now) }
 
 // ProtectedUntil is the end of what protects an in-progress record, unless it was released. The
 // lease outranks the expiry, which decides only where there is no lease.

@@ -24,8 +24,7 @@ type Client interface {
 }
 
 const (
-	// maxEntries is the quota of one call.
-	maxEntries = 10
+	maxEntries = 10 // the quota of one call
 	// longest is the longest visibility timeout, see
 	// https://docs.aws.amazon.com/AWSSimpleQueueService/latest/APIReference/API_ChangeMessageVisibility.html.
 	longest = 12 * time.Hour

@@ -5,7 +5,6 @@ package errortype
 // namedError is an error under another name. Text and errors.Is are those of the error.
 type namedError struct{ error }
 
-// Unwrap returns the error.
 func (e namedError) Unwrap() error { return e.error }
 
 type (
