@@ -315,17 +315,20 @@ func TestTheValueOfARecordOfATopicIsABody(t *testing.T) {
 // tries no other one again: what has succeeded stays so.
 func TestNothingIsBehindARecordOfAnUnorderedTopic(t *testing.T) {
 	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		k := topic(t, topicConfig{Unordered: true}, idempotent.WithStoreIf(func(string) bool { return false }))
-		all := fromBroker(t, []string{"a", "b", "c", "d"}, nil)
-		k.takes(5*time.Second, nil, "a", "c")
-		first := k.elsewhere(all.Records["mytopic-0"][0])
-		second := k.elsewhere(all.Records["mytopic-0"][2])
-		k.recover("a", "c")
-		require.Empty(t, k.again(all))
-		require.NoError(t, <-first)
-		require.NoError(t, <-second)
-		require.Equal(t, []string{"a", "a", "b", "c", "c", "d"}, k.sorted(),
-			"those in progress executed and released, the others once")
-	})
+	for _, concurrency := range []int{1, 10} { // in one lane, and each record in its own
+		synctest.Test(t, func(t *testing.T) {
+			c := topicConfig{Unordered: true, Concurrency: concurrency}
+			k := topic(t, c, idempotent.WithStoreIf(func(string) bool { return false }))
+			all := fromBroker(t, []string{"a", "b", "c", "d"}, nil)
+			k.takes(5*time.Second, nil, "a", "c")
+			first := k.elsewhere(all.Records["mytopic-0"][0])
+			second := k.elsewhere(all.Records["mytopic-0"][2])
+			k.recover("a", "c")
+			require.Empty(t, k.again(all))
+			require.NoError(t, <-first)
+			require.NoError(t, <-second)
+			require.Equal(t, []string{"a", "a", "b", "c", "c", "d"}, k.sorted(),
+				"those in progress executed and released, the others once")
+		})
+	}
 }
