@@ -62,7 +62,7 @@ func serve(t *testing.T, args string, opts ...option) *serving {
 	}
 	jar, err := cookiejar.New(nil)
 	require.NoError(t, err)
-	s.Client = &http.Client{Jar: jar}
+	s.Client = &http.Client{Jar: jar, Transport: &http.Transport{}}
 	res, err := s.Get(s.address)
 	require.NoError(t, err)
 	read(t, res)

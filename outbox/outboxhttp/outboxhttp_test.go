@@ -128,7 +128,8 @@ func TestOnlyASuccessIsDelivered(t *testing.T) {
 				w.Header().Set("Location", other.URL)
 				w.WriteHeader(status)
 			})
-			follows := &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return nil }}
+			follows := r.Client() // its connections are its own: a server that closes ends those of all others
+			follows.CheckRedirect = func(*http.Request, []*http.Request) error { return nil }
 			for name, deliver := range map[string]outbox.Deliver{
 				"default": outboxhttp.To(r.URL),
 				"client":  outboxhttp.To(r.URL, outboxhttp.Config{Client: follows}),
@@ -355,7 +356,7 @@ func with(headers ...string) []outboxhttp.Config {
 func TestTheClientIsCopied(t *testing.T) {
 	t.Parallel()
 	r := newReceiver(t, nil)
-	client := &http.Client{}
+	client := r.Client()
 	deliver := outboxhttp.To(r.URL, outboxhttp.Config{Client: client})
 	assert.Nil(t, client.CheckRedirect, "that of the caller goes on following redirects")
 	client.Transport = refusing{errors.New("changed")}

@@ -114,7 +114,7 @@ func stranger(t *testing.T) *browser {
 	t.Helper()
 	jar, err := cookiejar.New(nil)
 	require.NoError(t, err)
-	return &browser{Client: &http.Client{Jar: jar}}
+	return &browser{Client: &http.Client{Jar: jar, Transport: &http.Transport{}}}
 }
 
 // cookie is the header with the cookie of the session.
