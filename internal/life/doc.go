@@ -10,55 +10,34 @@
 //
 // Somebody meets a record.
 //
-//	                               a delivery, whose handler                                a reconciliation of one that
-//	the record                     executes again  refuses crashes       has a resolver     executes again  does not
-//	none                           claims          claims †              claims †           nothing         nothing
-//	expired                        claims          claims †              claims †           nothing         nothing
-//	runs                           in progress     in progress           in progress        in progress     in progress
-//	runs, with attention           in progress     in progress           in progress        in progress     in progress
-//	runs, and calls this delivery  wrapped twice   wrapped twice         wrapped twice      in progress     in progress
-//	is its own claim               ours            ours                  ours               ours            ours
-//	is asked about                 in progress     in progress           in progress        in progress     in progress
-//	crashed                        takes over      makes UNKNOWN †       takes over †       nothing         asks, as seen †
-//	crashed, with attention        takes over      makes UNKNOWN †       takes over †       asks, as seen † asks, as seen †
-//	crashed, Powertools'           takes over      makes UNKNOWN †       takes over †       nothing         asks, as seen †
-//	crashed, all steps have ended  takes over      takes over, as seen † takes over †       nothing         nothing
-//	crashed, a step has begun      takes over      makes UNKNOWN †       takes over †       asks, as seen † asks, as seen †
-//	crashed, steps without marks   takes over      makes UNKNOWN †       takes over †       nothing         asks, as seen †
-//	crashed, one step without mark takes over      makes UNKNOWN †       takes over †       nothing         asks, as seen †
-//	released                       takes over      takes over †          takes over †       nothing         nothing
-//	released, with steps           takes over      takes over †          takes over †       asks, again †   asks, again †
-//	the same, its client retries   takes over      takes over †          takes over †       asks, again †   asks, again †
-//	released, its steps are gone   takes over      takes over †          takes over †       nothing         nothing
-//	released, the question crashed takes over      takes over †          takes over †       asks, again †   asks, again †
-//	UNKNOWN                        unknown         unknown               takes over, open † asks, open †    asks, open †
-//	UNKNOWN, given up              unknown         unknown               takes over, open ‡ asks, open ‡    asks, open ‡
-//	UNKNOWN, the question crashed  makes UNKNOWN † makes UNKNOWN †       takes over, open † asks, open †    asks, open †
-//	the same, given up             makes UNKNOWN ‡ makes UNKNOWN ‡       takes over, open ‡ asks, open ‡    asks, open ‡
-//	completed                      replays         replays               replays            nothing         nothing
-//	completed by its caller        replays         replays               replays            nothing         nothing
-//	completed by its own claim     replays         replays               replays            nothing         nothing
-//	another request: runs          mismatch        mismatch              mismatch           in progress     in progress
-//	another request: completed     mismatch        mismatch              mismatch           nothing         nothing
-//	another algorithm              unreadable      unreadable            unreadable         nothing         nothing
-//	another status                 unreadable      unreadable            unreadable         unreadable      unreadable
+//	                           a delivery, whose handler                                a reconciliation of one that    a list of
+//	the record                 executes again  refuses crashes       has a resolver     executes again  does not        what waits
+//	none, or expired           claims          claims †              claims †           nothing         nothing
+//	runs, or is asked about    in progress     in progress           in progress        in progress     in progress
+//	runs, with attention       in progress     in progress           in progress        in progress     in progress     may run
+//	runs, and calls this one   wrapped twice   wrapped twice         wrapped twice      in progress     in progress
+//	is its own claim           ours            ours                  ours               ours            ours
+//	crashed, no steps marked   takes over      makes UNKNOWN †       takes over †       nothing         asks, as seen †
+//	crashed, with attention    takes over      makes UNKNOWN †       takes over †       asks, as seen † asks, as seen † waits
+//	crashed, Powertools'       takes over      makes UNKNOWN †       takes over †       nothing         asks, as seen †
+//	crashed, all steps ended   takes over      takes over, as seen † takes over †       nothing         nothing         waits
+//	crashed, a step has begun  takes over      makes UNKNOWN †       takes over †       asks, as seen † asks, as seen † waits
+//	crashed, one step unmarked takes over      makes UNKNOWN †       takes over †       nothing         asks, as seen † waits
+//	released, without steps    takes over      takes over †          takes over †       nothing         nothing
+//	released, with steps       takes over      takes over †          takes over †       asks, again †   asks, again †   waits
+//	the same, client retries   takes over      takes over †          takes over †       asks, again †   asks, again †   waits later
+//	the same, question died    takes over      takes over †          takes over †       asks, again †   asks, again †   waits
+//	UNKNOWN                    unknown         unknown               takes over, open † asks, open †    asks, open †    waits
+//	UNKNOWN, given up          unknown         unknown               takes over, open ‡ asks, open ‡    asks, open ‡    waits
+//	UNKNOWN, question crashed  makes UNKNOWN † makes UNKNOWN †       takes over, open † asks, open †    asks, open †    waits
+//	the same, given up         makes UNKNOWN ‡ makes UNKNOWN ‡       takes over, open ‡ asks, open ‡    asks, open ‡    waits
+//	completed, by whomever     replays         replays               replays            nothing         nothing
+//	another request: runs      mismatch        mismatch              mismatch           in progress     in progress
+//	another request: completed mismatch        mismatch              mismatch           nothing         nothing
+//	another algorithm          unreadable      unreadable            unreadable         nothing         nothing
+//	another status             unreadable      unreadable            unreadable         unreadable      unreadable
 //
-// † with attention ‡ given up, as before
-//
-// Who lists what waits for a person finds
-//
-//	runs, with attention           nothing, without a look at the record: it may run
-//	crashed, with attention        waits
-//	crashed, all steps have ended  waits
-//	crashed, a step has begun      waits
-//	crashed, one step without mark waits
-//	released, with steps           waits
-//	the same, its client retries   waits later
-//	released, the question crashed waits
-//	UNKNOWN                        waits
-//	UNKNOWN, given up              waits
-//	UNKNOWN, the question crashed  waits
-//	the same, given up             waits
+// † with attention ‡ given up, as before. A list does not read the record of what may run.
 //
 // A renewal of a claim moves its lease, a step nothing that stands here.
 //
@@ -90,36 +69,28 @@
 //	no answer           UNKNOWN uncertain, nobody's, attention now, expires in 720h, tells: asked
 //	undo                UNKNOWN uncertain, nobody's, attention now, expires in 1h
 //
-// A claim of a reconciliation is followed by
+// A claim of a reconciliation, also of what was released, is followed by
 //
 //	claim               INPROGRESS, ours, lease in 2m, attention in 2m, expires in 720h
+//	claim, released     INPROGRESS asked, ours, lease in 2m, attention in 2m, expires in 720h
 //	result              COMPLETED, ours, expires in 1h, tells: settled executed by a reconciliation
 //	unknown outcome     UNKNOWN error, ours, attention now, expires in 720h, tells: unknown error
 //	release with steps  INPROGRESS released, nobody's, lease ended, attention in 1h, expires in 720h, tells: settled not executed by a reconciliation
 //	release without     INPROGRESS released, nobody's, lease ended, expires in 720h, tells: settled not executed by a reconciliation
 //	no answer           UNKNOWN crashed, nobody's, attention now, expires in 720h, tells: unknown crashed, tells: asked
+//	no answer, released INPROGRESS released, nobody's, lease ended, attention in 1h, expires in 720h, tells: asked
 //	undo                INPROGRESS, nobody's, lease ended, attention now, expires in 1h
-//
-// A claim of a reconciliation of what was released is followed by
-//
-//	claim               INPROGRESS asked, ours, lease in 2m, attention in 2m, expires in 720h
-//	result              COMPLETED, ours, expires in 1h, tells: settled executed by a reconciliation
-//	unknown outcome     UNKNOWN error, ours, attention now, expires in 720h, tells: unknown error
-//	release with steps  INPROGRESS released, nobody's, lease ended, attention in 1h, expires in 720h, tells: settled not executed by a reconciliation
-//	release without     INPROGRESS released, nobody's, lease ended, expires in 720h, tells: settled not executed by a reconciliation
-//	no answer           INPROGRESS released, nobody's, lease ended, attention in 1h, expires in 720h, tells: asked
-//	undo                INPROGRESS released, nobody's, lease ended, attention now, expires in 1h
+//	undo, released      INPROGRESS released, nobody's, lease ended, attention now, expires in 1h
 //
 // A delivery that refuses crashes makes UNKNOWN what
 //
-//	crashed                        UNKNOWN crashed, its owner's, attention now, expires in 720h, steps unseen, tells: unknown crashed
-//	crashed, with attention        UNKNOWN crashed, its owner's, attention now, expires in 720h, tells: unknown crashed
-//	crashed, Powertools'           UNKNOWN crashed, nobody's, attention now, expires in 720h, steps unseen, tells: unknown crashed
-//	crashed, a step has begun      UNKNOWN crashed, its owner's, attention now, expires in 720h, tells: unknown crashed
-//	crashed, steps without marks   UNKNOWN crashed, its owner's, attention now, expires in 720h, steps unseen, tells: unknown crashed
-//	crashed, one step without mark UNKNOWN crashed, its owner's, attention now, expires in 720h, tells: unknown crashed
-//	UNKNOWN, the question crashed  UNKNOWN uncertain, its owner's, attention now, expires in 720h
-//	the same, given up             UNKNOWN uncertain, its owner's, attention given up now, expires in 720h
+//	crashed, no steps marked   UNKNOWN crashed, its owner's, attention now, expires in 720h, steps unseen, tells: unknown crashed
+//	crashed, with attention    UNKNOWN crashed, its owner's, attention now, expires in 720h, tells: unknown crashed
+//	crashed, Powertools'       UNKNOWN crashed, nobody's, attention now, expires in 720h, steps unseen, tells: unknown crashed
+//	crashed, a step has begun  UNKNOWN crashed, its owner's, attention now, expires in 720h, tells: unknown crashed
+//	crashed, one step unmarked UNKNOWN crashed, its owner's, attention now, expires in 720h, tells: unknown crashed
+//	UNKNOWN, question crashed  UNKNOWN uncertain, its owner's, attention now, expires in 720h
+//	the same, given up         UNKNOWN uncertain, its owner's, attention given up now, expires in 720h
 //
 // A person settles a record that is UNKNOWN, with an open step:
 //

@@ -79,35 +79,35 @@ func completed(r *store.Record) {
 	r.Status, r.Lease, r.Seal = store.StatusCompleted, time.Time{}, "first.x"
 }
 
-// met are the records that somebody meets.
+// met are the records that somebody meets. Neighbours that share a name mean the same to everybody.
 func met() []named {
 	return []named{
-		{"none", store.Record{}},
-		{"expired", record(unknown, expired)},
-		{"runs", record(runs, watched)},
+		{"none, or expired", store.Record{}},
+		{"none, or expired", record(unknown, expired)},
+		{"runs, or is asked about", record(runs, watched)},
+		{"runs, or is asked about", record(runs, watched, because(store.ReasonUncertain))},
 		{"runs, with attention", record(runs, notDue)},
-		{"runs, and calls this delivery", record(runs, watched, func(r *store.Record) { r.Owner = "caller" })},
+		{"runs, and calls this one", record(runs, watched, func(r *store.Record) { r.Owner = "caller" })},
 		{"is its own claim", record(runs, watched, owned)},
-		{"is asked about", record(runs, watched, because(store.ReasonUncertain))},
-		{"crashed", record(unmarked)},
+		{"crashed, no steps marked", record(unmarked)},
+		{"crashed, no steps marked", record(unmarked, step(store.StepValue))},
 		{"crashed, with attention", record(watched)},
 		{"crashed, Powertools'", record(foreign)},
-		{"crashed, all steps have ended", record(watched, step(store.StepValue))},
+		{"crashed, all steps ended", record(watched, step(store.StepValue))},
 		{"crashed, a step has begun", record(watched, step(store.StepStarted))},
-		{"crashed, steps without marks", record(unmarked, step(store.StepValue))},
-		{"crashed, one step without mark", record(watched, step(store.StepValue), unseen("b"))},
-		{"released", record(because(store.ReasonReleased))},
+		{"crashed, one step unmarked", record(watched, step(store.StepValue), unseen("b"))},
+		{"released, without steps", record(because(store.ReasonReleased))},
+		{"released, without steps", record(because(store.ReasonReleased), watched)},
 		{"released, with steps", record(because(store.ReasonReleased), step(store.StepValue), watched)},
-		{"the same, its client retries", record(because(store.ReasonReleased), step(store.StepValue), notDue)},
-		{"released, its steps are gone", record(because(store.ReasonReleased), watched)},
-		{"released, the question crashed", record(because(store.ReasonAsked), step(store.StepValue), watched)},
+		{"the same, client retries", record(because(store.ReasonReleased), step(store.StepValue), notDue)},
+		{"the same, question died", record(because(store.ReasonAsked), step(store.StepValue), watched)},
 		{"UNKNOWN", record(unknown)},
 		{"UNKNOWN, given up", record(unknown, givenUp)},
-		{"UNKNOWN, the question crashed", record(because(store.ReasonUncertain), watched)},
+		{"UNKNOWN, question crashed", record(because(store.ReasonUncertain), watched)},
 		{"the same, given up", record(because(store.ReasonUncertain), givenUp)},
-		{"completed", record(completed)},
-		{"completed by its caller", record(completed, func(r *store.Record) { r.Owner = "caller" })},
-		{"completed by its own claim", record(completed, owned)},
+		{"completed, by whomever", record(completed)},
+		{"completed, by whomever", record(completed, func(r *store.Record) { r.Owner = "caller" })},
+		{"completed, by whomever", record(completed, owned)},
 		{"another request: runs", record(runs, another)},
 		{"another request: completed", record(completed, another)},
 		{"another algorithm", record(completed, func(r *store.Record) { r.Fingerprint = "0:other" })},
@@ -200,7 +200,7 @@ func short(d time.Duration) string {
 // listed is how a record is listed for those who settle it, empty if it is not.
 func listed(r store.Record) (word string) {
 	if life.MayRun(r, now) {
-		word = "nothing, without a look at the record: it may run"
+		word = "may run"
 	}
 	if life.Waits(r, now) {
 		word += "waits"
@@ -211,6 +211,32 @@ func listed(r store.Record) (word string) {
 	return word
 }
 
+// followers are the records that may follow a claim of what is held.
+func followers(t *testing.T, p life.Policy, held store.Record) []named {
+	t.Helper()
+	c := claimant(p)
+	j := c.Meets(held, now)
+	ours, left := j.Next, life.Left{Derived: []string{"charge"}}
+	kept := left
+	kept.Keeps = true
+	renewed, stepped := ours, c.Stepped(ours, ours.Lease, "a", store.Step{Kind: store.StepValue}, now)
+	renewed.Lease = now.Add(3 * time.Minute)
+	require.Equal(t, becomes(renewed), becomes(c.Renewed(ours, renewed.Lease, now)))
+	require.Equal(t, becomes(ours), becomes(stepped))
+	all := []named{
+		{"claim", ours},
+		{"result", c.Completed(ours, "", []byte(`1`), now)},
+		{"unknown outcome", c.EndsUnknown(ours, j.Before, life.Ended{Reason: store.ReasonError}, now)},
+		{"release with steps", c.Released(ours, kept, now)},
+		{"release without", c.Released(ours, left, now)},
+		{"no answer", c.PutBack(ours, j.Before, 1, life.Ended{}, now)},
+	}
+	if held.Key != "" {
+		all = append(all, named{"undo", life.TakenBack(j.Seen, now)})
+	}
+	return all
+}
+
 // table is what the documentation of the package has to say.
 func table(t *testing.T) string {
 	t.Helper()
@@ -218,10 +244,12 @@ func table(t *testing.T) string {
 	line := func(format string, cells ...any) {
 		fmt.Fprintf(&b, "//\t%s\n", strings.TrimRight(fmt.Sprintf(format, cells...), " "))
 	}
-	const columns = "%-30s %-15s %-21s %-18s %-15s %s"
+	const columns = "%-26s %-15s %-21s %-18s %-15s %-15s %s"
 	b.WriteString("// Somebody meets a record.\n//\n")
-	line("%-30s a delivery, whose handler %-30s a reconciliation of one that", "", "")
-	line(columns, "the record", "executes again", "refuses crashes", "has a resolver", "executes again", "does not")
+	line("%-26s a delivery, whose handler %-30s a reconciliation of one that    a list of", "", "")
+	line(columns, "the record", "executes again", "refuses crashes", "has a resolver", "executes again", "does not",
+		"what waits")
+	var above []any
 	for _, r := range met() {
 		cells := []any{r.name}
 		var asked []string
@@ -232,61 +260,57 @@ func table(t *testing.T) string {
 			asked = append(asked, says(c.Meets(r.Record, now), true))
 		}
 		require.Equal(t, asked[1], asked[2], r.name)
-		line(columns, append(cells, asked[0], asked[1])...)
-	}
-	b.WriteString("//\n// † with attention ‡ given up, as before\n//\n" +
-		"// Who lists what waits for a person finds\n//\n")
-	for _, r := range met() {
-		if word := listed(r.Record); word != "" {
-			line("%-30s %s", r.name, word)
+		cells = append(cells, asked[0], asked[1], listed(r.Record))
+		if above != nil && above[0] == r.name {
+			require.Equal(t, above, cells)
+			continue
 		}
+		line(columns, cells...)
+		above = cells
 	}
-	b.WriteString("//\n")
+	b.WriteString("//\n// † with attention ‡ given up, as before. " +
+		"A list does not read the record of what may run.\n//\n")
 	follow := func(event string, r store.Record) { line("%-19s %s", event, becomes(r)) }
 	b.WriteString("// A renewal of a claim moves its lease, a step nothing that stands here.\n//\n")
 	for _, p := range []struct {
 		head string
 		life.Policy
-		held store.Record
+		held []named
 	}{
-		{"A claim of a handler that executes again is followed by", again, store.Record{}},
-		{"A claim of a handler that refuses crashes is followed by", refuses, store.Record{}},
-		{"A claim of an UNKNOWN record for a resolver is followed by", asks, record(unknown)},
-		{"A claim of a reconciliation is followed by", asking, record(watched)},
-		{
-			"A claim of a reconciliation of what was released is followed by", asking,
-			record(because(store.ReasonReleased), step(store.StepValue), watched),
-		},
+		{"A claim of a handler that executes again is followed by", again, []named{{}}},
+		{"A claim of a handler that refuses crashes is followed by", refuses, []named{{}}},
+		{"A claim of an UNKNOWN record for a resolver is followed by", asks, []named{{"", record(unknown)}}},
+		{"A claim of a reconciliation, also of what was released, is followed by", asking, []named{
+			{"", record(watched)},
+			{", released", record(because(store.ReasonReleased), step(store.StepValue), watched)},
+		}},
 	} {
-		c := claimant(p.Policy)
-		j := c.Meets(p.held, now)
-		if p.Asks {
-			j = c.Meets(p.held, now)
-		}
-		ours, left := j.Next, life.Left{Derived: []string{"charge"}}
-		kept := left
-		kept.Keeps = true
 		fmt.Fprintf(&b, "// %s\n//\n", p.head)
-		follow("claim", ours)
-		renewed, stepped := ours, c.Stepped(ours, ours.Lease, "a", store.Step{Kind: store.StepValue}, now)
-		renewed.Lease = now.Add(3 * time.Minute)
-		require.Equal(t, becomes(renewed), becomes(c.Renewed(ours, renewed.Lease, now)), p.head)
-		require.Equal(t, becomes(ours), becomes(stepped), p.head)
-		follow("result", c.Completed(ours, "", []byte(`1`), now))
-		follow("unknown outcome", c.EndsUnknown(ours, j.Before, life.Ended{Reason: store.ReasonError}, now))
-		follow("release with steps", c.Released(ours, kept, now))
-		follow("release without", c.Released(ours, left, now))
-		follow("no answer", c.PutBack(ours, j.Before, 1, life.Ended{}, now))
-		if p.held.Key != "" {
-			follow("undo", life.TakenBack(j.Seen, now))
+		for i, event := range followers(t, p.Policy, p.held[0].Record) {
+			above := ""
+			for _, held := range p.held {
+				next := followers(t, p.Policy, held.Record)[i].Record
+				if words := becomes(next); words != above {
+					follow(event.name+held.name, next)
+					above = words
+				}
+			}
 		}
 		b.WriteString("//\n")
 	}
 	b.WriteString("// A delivery that refuses crashes makes UNKNOWN what\n//\n")
+	refused := make(map[string]string)
 	for _, r := range met() {
-		if j := claimant(refuses).Meets(r.Record, now); j.Verdict == life.Refuse {
-			line("%-30s %s", r.name, becomes(j.Next))
+		j := claimant(refuses).Meets(r.Record, now)
+		if j.Verdict != life.Refuse {
+			continue
 		}
+		words := becomes(j.Next)
+		if refused[r.name] == "" {
+			line("%-26s %s", r.name, words)
+			refused[r.name] = words
+		}
+		require.Equal(t, refused[r.name], words, r.name)
 	}
 	b.WriteString("//\n// A person settles a record that is UNKNOWN, with an open step:\n//\n")
 	s := life.Settling{By: "dana", Why: "ticket", What: "as said", Now: now, Retention: 24 * time.Hour}
