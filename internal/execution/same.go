@@ -10,12 +10,9 @@ import (
 // null, and a member that is not there are one: whatever stands between the handler and its commit
 // may make a list out of none.
 func SameAnswer(a, b []byte) bool {
-	first, err := valueOf(a)
-	if err != nil {
-		return false
-	}
-	second, err := valueOf(b)
-	return err == nil && reflect.DeepEqual(first, second)
+	first, errFirst := valueOf(a)
+	second, errSecond := valueOf(b)
+	return errFirst == nil && errSecond == nil && reflect.DeepEqual(first, second)
 }
 
 // valueOf decodes a text, without what stands for nothing. Numbers keep their digits.

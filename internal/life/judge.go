@@ -135,14 +135,12 @@ type Before struct {
 	Reason string
 	// Open says that the record is UNKNOWN as long as nobody has settled it or executes again.
 	Open bool
-	// Attention and AttentionAt are those that it had, and Derived its names.
+	// These are those of the record. Trace is the trace context of the execution that had it.
 	Attention   string
 	AttentionAt time.Time
 	Derived     []string
-	// Unseen says which steps may have begun that the record does not have.
-	Unseen Unseen
-	// Trace is the trace context of the execution that had the record.
-	Trace string
+	Unseen      Unseen
+	Trace       string
 }
 
 // Meets says what a held record means for who meets it. The zero record says that there is none.
@@ -164,39 +162,22 @@ func (c Claimant) Meets(held store.Record, now time.Time) Judgement {
 	if j, differs := c.differs(held); differs {
 		return j
 	}
-	switch state {
-	case Completed:
-		return Judgement{Verdict: Replay}
-	case Running:
-		return Judgement{Verdict: Busy}
-	case Released:
-		return c.takeOver(held, now)
-	case Unknown:
-		if c.Resolves {
-			return c.takeOver(held, now)
-		}
-		return Judgement{Verdict: Uncertain, Reason: held.Reason}
-	case Reopened:
-		if c.Resolves {
-			return c.takeOver(held, now)
-		}
-		return c.refuse(held, now)
-	case Crashed:
-		return c.meetsCrash(held, now)
-	default:
-		return unreadable(reasonStatus)
-	}
-}
-
-func (c Claimant) meetsCrash(held store.Record, now time.Time) Judgement {
 	switch {
-	case !c.RefuseCrashed || c.Resolves:
+	case state == Completed:
+		return Judgement{Verdict: Replay}
+	case state == Running:
+		return Judgement{Verdict: Busy}
+	case state == Other:
+		return unreadable(reasonStatus)
+	case state == Released, c.Resolves, state == Crashed && !c.RefuseCrashed:
 		return c.takeOver(held, now)
-	case c.TellsAll(held): // if nothing is written meanwhile
+	case state == Unknown:
+		return Judgement{Verdict: Uncertain, Reason: held.Reason}
+	case state == Crashed && c.TellsAll(held): // if nothing is written meanwhile
 		j := c.takeOver(held, now)
 		j.Seen.StepWrites = held.StepWrites
 		return j
-	default:
+	default: // it has crashed, or who took it to settle it has
 		return c.refuse(held, now)
 	}
 }
@@ -213,11 +194,10 @@ func (c Claimant) inquires(held store.Record, now time.Time) Judgement {
 		return Judgement{Verdict: Ours}
 	case state == Running:
 		return Judgement{Verdict: Busy}
-	case notDue, state == Completed:
-		return Judgement{Verdict: Closed}
-	case state == Other:
+	case state == Other && !notDue:
 		return unreadable(reasonStatus)
-	case state == Released && len(held.Steps) == 0, // the next request executes
+	case notDue, state == Completed,
+		state == Released && len(held.Steps) == 0, // the next request executes
 		state == Crashed && (!c.RefuseCrashed && held.Attention == "" || c.TellsAll(held)):
 		return Judgement{Verdict: Closed}
 	default:

@@ -33,26 +33,21 @@ func (p Policy) TellsAll(r store.Record) bool {
 	return r.Resumable() && (!p.RefuseCrashed || !unseenOf(r).Some())
 }
 
-// expiryInProgress keeps a crashed record for its settlement where somebody has to settle it.
+// expiryInProgress keeps a crashed record for its settlement where somebody has to settle it, and
+// never ends before the lease: DynamoDB's TTL must not delete what still protects an execution.
 func (p Policy) expiryInProgress(lease, now time.Time) time.Time {
 	keep := p.Retention
 	if p.RefuseCrashed || p.Asks {
 		keep = p.UnknownRetention
 	}
-	return expiryAt(now.Add(keep), lease)
+	return expiryAt(later(now.Add(keep), lease))
 }
 
 // LeaseEnd rounds a lease up to what stores keep, which is milliseconds.
 func LeaseEnd(t time.Time) time.Time { return t.Add(time.Millisecond - 1).Truncate(time.Millisecond) }
 
-// expiryAt rounds an expiry up to what stores keep, which is seconds, and never lets it come before
-// the end of the lease: DynamoDB's TTL must not delete a record that still protects an execution.
-func expiryAt(t, lease time.Time) time.Time {
-	if t.Before(lease) {
-		t = lease
-	}
-	return t.Add(time.Second - 1).Truncate(time.Second)
-}
+// expiryAt rounds an expiry up to what stores keep, which is seconds.
+func expiryAt(t time.Time) time.Time { return t.Add(time.Second - 1).Truncate(time.Second) }
 
 // claimed is r as it is claimed. What it does not name survives a takeover, also who settled the
 // record before.
@@ -115,7 +110,7 @@ func (p Policy) Completed(mine store.Record, reason string, result []byte, now t
 	if p.Asks {
 		r.Story = told(r.Story, now, Settled, "executed"+byReconciliation)
 	}
-	r.Expiry = expiryAt(now.Add(p.Retention), time.Time{})
+	r.Expiry = expiryAt(now.Add(p.Retention))
 	r.Lease = time.Time{}
 	return r
 }
@@ -138,7 +133,7 @@ func (p Policy) Unknown(r store.Record, reason string, now time.Time) store.Reco
 	r.Status, r.Reason = store.StatusUnknown, reason
 	r.Steps = nil // those of the record stay
 	r.Attention, r.AttentionAt = store.AttentionOf(r.Key), now.Truncate(time.Millisecond)
-	r.Expiry = expiryAt(now.Add(p.UnknownRetention), time.Time{})
+	r.Expiry = expiryAt(now.Add(p.UnknownRetention))
 	return r
 }
 
@@ -157,15 +152,12 @@ type Ended struct {
 func (p Policy) EndsUnknown(mine store.Record, before Before, e Ended, now time.Time) store.Record {
 	r := p.Unknown(mine, e.Reason, now)
 	r.Lease, r.Derived = time.Time{}, e.Derived
-	if before.Open {
-		r.Story = told(r.Story, now, Asked, e.Failure)
-	} else {
-		r.Story = told(r.Story, now, BecameUnknown, e.Reason+" "+e.Failure)
+	if !before.Open {
+		r.Tries, r.Story = 0, told(r.Story, now, BecameUnknown, e.Reason+" "+e.Failure)
+		return r
 	}
-	switch {
-	case !before.Open:
-		r.Tries = 0
-	case !before.AttentionAt.IsZero():
+	r.Story = told(r.Story, now, Asked, e.Failure)
+	if !before.AttentionAt.IsZero() {
 		r.Attention, r.AttentionAt = before.Attention, before.AttentionAt
 	}
 	return r
@@ -177,7 +169,7 @@ func (p Policy) EndsUnknown(mine store.Record, before Before, e Ended, now time.
 func (p Policy) Stepped(seen store.Record, lease time.Time, name string, step store.Step, now time.Time) store.Record {
 	r := seen
 	if r.Status == store.StatusUnknown {
-		r.Expiry = expiryAt(now.Add(p.UnknownRetention), time.Time{})
+		r.Expiry = expiryAt(now.Add(p.UnknownRetention))
 	} else {
 		r.Lease, r.Expiry = lease, p.expiryInProgress(lease, now)
 	}

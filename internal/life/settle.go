@@ -22,7 +22,7 @@ func (s Settling) settled(seen store.Record) store.Record {
 	r.SettledBy, r.SettledReason, r.SettledAt = s.By, s.Why, s.Now.Truncate(time.Millisecond)
 	r.Story = told(r.Story, s.Now, Settled, s.What+" by "+s.By)
 	r.Tries, r.Steps = 0, nil
-	r.Expiry = later(r.Expiry, expiryAt(s.Now.Add(s.Retention), time.Time{}))
+	r.Expiry = later(r.Expiry, expiryAt(s.Now.Add(s.Retention)))
 	return r
 }
 

@@ -88,8 +88,7 @@ func of(line string) Moment {
 // time.
 func UnknownSince(r store.Record) time.Time {
 	open := r.Status == store.StatusUnknown || r.Status == store.StatusInProgress && r.Reason != "" && !r.Released()
-	moments := StoryOf(r)
-	for _, m := range slices.Backward(moments) {
+	for _, m := range slices.Backward(StoryOf(r)) {
 		if open && m.What == BecameUnknown {
 			return m.At
 		}
