@@ -41,12 +41,9 @@ type Finding int
 
 // The findings.
 const (
-	// StillUnknown: the downstream cannot tell yet.
-	StillUnknown Finding = iota
-	// HasExecuted: the execution had its effect.
-	HasExecuted
-	// Untouched: the execution had no effect and will have none.
-	Untouched
+	StillUnknown Finding = iota // the downstream cannot tell yet
+	HasExecuted                 // the execution had its effect
+	Untouched                   // the execution had no effect and will have none
 )
 
 const stepCharacters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._/-"

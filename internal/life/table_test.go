@@ -211,11 +211,18 @@ func listed(r store.Record) (word string) {
 	return word
 }
 
-// followers are the records that may follow a claim of what is held.
-func followers(t *testing.T, p life.Policy, held store.Record) []named {
+// claimed is a claim of what is held, with the words for it.
+type claimed struct {
+	words string
+	life.Policy
+	held store.Record
+}
+
+// followers are the records that may follow a claim.
+func followers(t *testing.T, of claimed) []named {
 	t.Helper()
-	c := claimant(p)
-	j := c.Meets(held, now)
+	c := claimant(of.Policy)
+	j := c.Meets(of.held, now)
 	ours, left := j.Next, life.Left{Derived: []string{"charge"}}
 	kept := left
 	kept.Keeps = true
@@ -231,7 +238,7 @@ func followers(t *testing.T, p life.Policy, held store.Record) []named {
 		{"release without", c.Released(ours, left, now)},
 		{"no answer", c.PutBack(ours, j.Before, 1, life.Ended{}, now)},
 	}
-	if held.Key != "" {
+	if of.held.Key != "" {
 		all = append(all, named{"undo", life.TakenBack(j.Seen, now)})
 	}
 	return all
@@ -270,30 +277,32 @@ func table(t *testing.T) string {
 	}
 	b.WriteString("//\n// † with attention ‡ given up, as before. " +
 		"A list does not read the record of what may run.\n//\n")
-	follow := func(event string, r store.Record) { line("%-19s %s", event, becomes(r)) }
+	follow := func(event string, r store.Record) { line("%-21s %s", event, becomes(r)) }
 	b.WriteString("// A renewal of a claim moves its lease, a step nothing that stands here.\n//\n")
-	for _, p := range []struct {
-		head string
-		life.Policy
-		held []named
-	}{
-		{"A claim of a handler that executes again is followed by", again, []named{{}}},
-		{"A claim of a handler that refuses crashes is followed by", refuses, []named{{}}},
-		{"A claim of an UNKNOWN record for a resolver is followed by", asks, []named{{"", record(unknown)}}},
-		{"A claim of a reconciliation, also of what was released, is followed by", asking, []named{
-			{"", record(watched)},
-			{", released", record(because(store.ReasonReleased), step(store.StepValue), watched)},
-		}},
+	for _, claims := range [][]claimed{
+		{{"A claim of a handler that executes again is followed by", again, store.Record{}}},
+		{
+			{
+				"A claim of a handler that refuses crashes, also of what is UNKNOWN (open), is followed by", refuses,
+				store.Record{},
+			},
+			{", open", asks, record(unknown)},
+		},
+		{
+			{"A claim of a reconciliation, also of what was released, is followed by", asking, record(watched)},
+			{", released", asking, record(because(store.ReasonReleased), step(store.StepValue), watched)},
+		},
 	} {
-		fmt.Fprintf(&b, "// %s\n//\n", p.head)
-		for i, event := range followers(t, p.Policy, p.held[0].Record) {
-			above := ""
-			for _, held := range p.held {
-				next := followers(t, p.Policy, held.Record)[i].Record
-				if words := becomes(next); words != above {
-					follow(event.name+held.name, next)
-					above = words
+		fmt.Fprintf(&b, "// %s\n//\n", claims[0].words)
+		last := claims[len(claims)-1]
+		for i, event := range followers(t, last) {
+			above, label := "", event.name
+			for _, c := range claims {
+				if all := followers(t, c); i < len(all) && becomes(all[i].Record) != above {
+					above = becomes(all[i].Record)
+					follow(label, all[i].Record)
 				}
+				label = event.name + last.words
 			}
 		}
 		b.WriteString("//\n")
