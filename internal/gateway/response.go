@@ -90,10 +90,8 @@ const (
 )
 
 // adding returns r with more headers, in the map in which the gateway looks. r must not have
-// headers of these names in either map. The map of headers is the caller's no longer.
-//
-// A stored response may have its headers in the map that the gateway ignores, if its target group
-// was configured otherwise when the response was stored. They move to the other map then.
+// headers of these names in either map. The map of headers is the caller's no longer. If the target
+// group was configured otherwise when r was stored, the headers of r move to that map.
 func (r response) adding(headers map[string]string, in headerMap) response {
 	if in == multiMap {
 		own := r.multi
@@ -247,8 +245,7 @@ func (a Announcement) headers() map[string]string {
 	return added
 }
 
-// small is the size below which a copy costs less than the room that most results do not need.
-const small = 1 << 10
+const small = 1 << 10 // below it, a copy costs less than room that most results do not need
 
 // Room returns the capacity with which a text of this size needs no copy in [Family.Splice].
 func Room(size int) int {
@@ -258,16 +255,14 @@ func Room(size int) int {
 	return size + maxAnnounced
 }
 
-// Splice adds an announcement to the JSON of a response, as [Family.Announce] would to the
-// response, but without reading it: the headers stand at its beginning. The text is the caller's no
-// longer: where there is room, it becomes the answer.
+// Splice adds an announcement as [Family.Announce] does, but to the JSON of a response, and without
+// reading it: the headers stand at its beginning. The text is the caller's no longer: where there
+// is room, it becomes the answer. The caller vouches that text is what encoding/json, without
+// escaping HTML, makes of a response of any family, without a header that an announcement replaces.
 //
-// The caller vouches that text is what encoding/json, without escaping HTML, makes of a response of
-// any family, without a header that an announcement replaces.
-//
-// Splice reports false, and leaves text and the work to [Family.Announce], if the announcement adds
-// nothing, if the response is one of another family, and for a load balancer, which reads the
-// headers in either of two maps.
+// Splice reports false, and leaves text and the work to Announce, if the announcement adds nothing,
+// if the response is one of another family, and for a load balancer, which reads the headers in
+// either of two maps.
 func (f *Family) Splice(text []byte, a Announcement) (answer []byte, ok bool) {
 	const begin, status, headers = `{"statusCode":`, `200`, `,"headers":`
 	const size = len(begin) + len(status) + len(headers)
@@ -279,23 +274,18 @@ func (f *Family) Splice(text []byte, a Announcement) (answer []byte, ok bool) {
 	added := append(make([]byte, 0, maxAnnounced), '{') // nothing in it has to be escaped
 	if !a.Expires.IsZero() {
 		added = append(added, `"`+httpfield.ExpiresHeader+`":"`...)
-		added = append(a.Expires.UTC().AppendFormat(added, httpfield.Date), '"')
-		if a.Replayed {
-			added = append(added, ',')
-		}
+		added = append(a.Expires.UTC().AppendFormat(added, httpfield.Date), `",`...)
 	}
 	if a.Replayed {
-		added = append(added, `"`+httpfield.Replayed+`":"`+replayMark+`"`...)
+		added = append(added, `"`+httpfield.Replayed+`":"`+replayMark+`",`...)
 	}
-	var end int // of what the announcement replaces
+	last, end := len(added)-1, size+len("{") // the comma, and the end of what the announcement replaces
 	switch rest := text[size:]; {
 	case bytes.HasPrefix(rest, []byte("null,")):
-		added, end = append(added, '}'), size+len("null")
+		added[last], end = '}', size+len("null")
 	case bytes.HasPrefix(rest, []byte("{}")):
-		end = size + len("{")
-	case rest[0] == '{':
-		added, end = append(added, ','), size+len("{")
-	default:
+		added = added[:last]
+	case rest[0] != '{':
 		return nil, false
 	}
 	if cap(text) < len(text)+len(added) {
