@@ -1,6 +1,7 @@
 package queue
 
 import (
+	"cmp"
 	"fmt"
 	"reflect"
 	"strings"
@@ -39,10 +40,7 @@ func batchFunction(record reflect.Type) (function string, is bool) {
 //   - a type with a field Records of them
 func Problem(in reflect.Type) string {
 	event := gateway.ElemOf(in)
-	record := recordOf(event)
-	if record == nil {
-		record = find(event, false, map[reflect.Type]bool{}, recordIn)
-	}
+	record := cmp.Or(recordOf(event), find(event, false, map[reflect.Type]bool{}, recordIn))
 	if record == nil {
 		return ""
 	}
