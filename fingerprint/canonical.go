@@ -109,7 +109,6 @@ func (p *parser) value(dst []byte) ([]byte, error) {
 	}
 }
 
-// container appends an object or an array.
 func (p *parser) container(dst []byte) (_ []byte, err error) {
 	if p.depth == MaxDepth {
 		return nil, p.unexpected("nested deeper than the limit")

@@ -58,7 +58,6 @@ func (p *parser) order(text []byte, start, open, noted int) error {
 	return nil
 }
 
-// inText orders members as the text has them.
 func inText(a, b member) int { return cmp.Compare(a.start, b.start) }
 
 // sortMembers sorts by the keys, and returns where in the source the first key is that is equal to

@@ -100,7 +100,6 @@ func (p *parser) escape(dst []byte) ([]byte, error) {
 	return jsontext.Escapes{}.AppendRune(dst, r), nil
 }
 
-// sequence consumes one escape sequence.
 func (p *parser) sequence() error {
 	p.pos++ // the backslash
 	digits := 0

@@ -55,12 +55,10 @@ type argument struct {
 	expression node
 }
 
-// isNothing reports whether an argument is null or an empty string.
 func (a argument) isNothing() bool {
 	return a.expression == nil && (a.kind() == typeNull || a.text == `""`)
 }
 
-// types is a set of JMESPath types.
 type types uint16
 
 const (
@@ -97,7 +95,6 @@ func (t types) String() string {
 	return strings.Join(names, " or ")
 }
 
-// accept reports whether a value is of one of the types.
 func (t types) accept(v Value) bool {
 	if t&v.kind() != 0 {
 		return true
@@ -132,7 +129,6 @@ func (f function) arityError(arguments int) string {
 	return needs + strconv.Itoa(wanted) + " and gets " + strconv.Itoa(arguments)
 }
 
-// call is a function with its arguments.
 type call struct {
 	function
 

@@ -58,7 +58,6 @@ func length(s *search, arguments []argument) Value {
 // The functions of AWS Powertools, as documented at
 // https://docs.powertools.aws.dev/lambda/python/latest/utilities/jmespath_functions/
 
-// powertoolsJSON decodes JSON in a string.
 func powertoolsJSON(s *search, arguments []argument) Value {
 	text := arguments[0].str()
 	s.grow(len(text))
@@ -72,12 +71,10 @@ func powertoolsJSON(s *search, arguments []argument) Value {
 	return decoded
 }
 
-// powertoolsBase64 decodes base64 of UTF-8 text.
 func powertoolsBase64(s *search, arguments []argument) Value {
 	return s.utf8Text(s.decodeBase64(arguments[0].Value))
 }
 
-// powertoolsBase64Gzip decodes base64 of packed UTF-8 text.
 func powertoolsBase64Gzip(s *search, arguments []argument) Value {
 	return s.utf8Text(s.gunzip(s.decodeBase64(arguments[0].Value)))
 }
@@ -107,7 +104,6 @@ func (s *search) gunzip(packed []byte) []byte {
 	return unpacked
 }
 
-// utf8Text makes a string of decoded bytes.
 func (s *search) utf8Text(content []byte) Value {
 	if !utf8.Valid(content) {
 		panic(s.failure(errInvalidValue, "the decoded string is not UTF-8"))

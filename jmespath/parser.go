@@ -35,7 +35,6 @@ func (p *parser) note(kind, text string, offset int) {
 // peek returns the next token. There always is one: nothing moves behind the end.
 func (p *parser) peek() token { return p.tokens[p.at] }
 
-// peekSecond returns the kind of the token behind the next one.
 func (p *parser) peekSecond() string {
 	return p.tokens[min(p.at+1, len(p.tokens)-1)].kind
 }
@@ -257,7 +256,6 @@ func (p *parser) several(end string, one func()) {
 	p.expect(end)
 }
 
-// multiSelectList reads a multi-select list behind its opening bracket.
 func (p *parser) multiSelectList(t token) node {
 	p.note("multi-select list", "", t.offset)
 	var items []node
@@ -265,7 +263,6 @@ func (p *parser) multiSelectList(t token) node {
 	return multiSelect("[]", make([]string, len(items)), items)
 }
 
-// multiSelectHash reads a multi-select hash behind its opening brace.
 func (p *parser) multiSelectHash(t token) node {
 	p.note("multi-select hash", "", t.offset)
 	var names []string
@@ -304,8 +301,7 @@ func (p *parser) call(name token) node {
 	return c.eval
 }
 
-// argument reads the next argument of a function. Expression references exist only
-// here, so that they never become values.
+// argument reads the next argument. Expression references exist only here: none becomes a value.
 func (p *parser) argument(c *call) node {
 	start := p.peek().offset
 	isReference := p.accept("&")

@@ -56,7 +56,6 @@ func (s *search) string(content string) Value {
 	return stringValue(content)
 }
 
-// collect makes an array, or an object.
 func (s *search) collect(brackets string, members []member) Value {
 	made := builder{search: s, brackets: brackets}
 	for _, m := range members {
@@ -92,7 +91,6 @@ func (b *builder) add(name string, value Value) {
 	b.text.WriteString(text)
 }
 
-// value ends the array or the object.
 func (b *builder) value() Value {
 	if b.text.Len() == 0 {
 		return Value{b.brackets}

@@ -27,14 +27,12 @@ func parseText[T jsontext.Text](text T) (Value, error) {
 	return Value{strings.Trim(string(text), " \t\r\n")}, nil
 }
 
-// stringValue makes a string.
 func stringValue(content string) Value {
 	return Value{string(jsontext.Escapes{}.Append(make([]byte, 0, len(content)+2), content))}
 }
 
 func booleanValue(b bool) Value { return Value{strconv.FormatBool(b)} }
 
-// kind returns the type of the value.
 func (v Value) kind() types {
 	switch v.json()[0] {
 	case 'n':
@@ -107,7 +105,6 @@ func (v Value) index(i int) Value {
 	return Value{}
 }
 
-// length counts elements or members.
 func (v Value) length() int {
 	count := 0
 	for range v.members() {

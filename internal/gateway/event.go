@@ -12,8 +12,7 @@ import (
 	"github.com/go-idempotent/idempotent/internal/jsontext"
 )
 
-// event holds the parts of an event that make its request, as the gateway sent them: empty where
-// the event has none.
+// event holds the parts of an event that make its request, as the gateway sent them.
 type event struct {
 	text       [textParts]string
 	query      map[string]string   // from a gateway that takes the query apart;
@@ -27,7 +26,6 @@ type event struct {
 	room       [8]header // memory for the headers of a usual handler
 }
 
-// header has the values of one request header.
 type header struct {
 	values []string  // in the order in which they were sent
 	from   part      // partHeaders or partMultiHeaders
@@ -89,7 +87,6 @@ type node struct {
 	members []*node
 }
 
-// rootOf makes the nodes of an event that has its parts in these members.
 func rootOf(members []member) *node {
 	root := &node{}
 	for _, m := range members {
@@ -107,9 +104,8 @@ func rootOf(members []member) *node {
 	return root
 }
 
-// Scan reads a request from the JSON of its event, without decoding the event. It copies what it
-// keeps of the payload. What follows the event, or is no part of the request, it does not look at:
-// the decoder may still refuse the event.
+// Scan reads a request from the JSON of its event, and copies what it keeps. It does not look at
+// what follows the event, or is no part of the request: the decoder may still refuse the event.
 //
 // The JSON is as a gateway or a client sent it, or, if encoded is true, as encoding/json encodes an
 // event of the handler's type. Of what was sent, Scan reports false if the decoder has rules of its
@@ -144,9 +140,8 @@ func (f *Family) Scan(payload []byte, encoded bool, r *Request) bool {
 	return true
 }
 
-// scanner walks through the JSON of an event and keeps the parts of the request. Its methods take
-// what is at a position, and return the position behind it, or -1 where Scan reports false. What no
-// node stands for is skipped unread.
+// scanner keeps the parts of a request. Its methods take what is at a position, and return the
+// position behind it, or -1 where Scan reports false. What no node stands for is skipped unread.
 type scanner struct {
 	text []byte
 	// encoded is true of JSON that encoding/json made of a decoded event: each name is there once,

@@ -1,10 +1,7 @@
-// Package gateway turns the events of a gateway into requests, and responses into what the gateway
-// reads.
-//
-// There are four families of events: those of an HTTP API, of a REST API, of a function URL and of
-// an Application Load Balancer. A [Family] belongs to the types of one handler. It reads a
-// [Request] from an event, says what of the request a key and a fingerprint stand for, brings a
-// response into the form that is stored, and adds the headers of this module to an answer.
+// Package gateway reads the events of an HTTP API, a REST API, a function URL and an Application
+// Load Balancer. A [Family] belongs to the types of one handler. It reads a [Request] from an
+// event, says what of the request a key and a fingerprint stand for, brings a response into the
+// form that is stored, and adds the headers of this module to an answer.
 //
 // The package knows no records, no stores, no options and no errors of the module, and no context
 // of an invocation. What it needs from there comes as a parameter.
@@ -22,9 +19,8 @@
 //  1. Declare a kind, such as httpAPI, and add it to [FamilyOf], its types to [Supported], and that
 //     of its response to partsOf and response.in.
 //  2. Add events to testdata/events, with a prefix of their own, and the prefix to eventReaders,
-//     the response to splicers, and the digests of the events to identities. The tests then check
-//     that an event reads as if it was decoded, also after changes in every place, and that spliced
-//     answers decode into announced ones.
+//     the response to splicers, and the digests of the events to identities. The tests compare
+//     reading with decoding, also after changes in every place, and spliced with announced answers.
 package gateway
 
 import (
@@ -51,7 +47,6 @@ type Family struct {
 	none  any      // a response without any part
 }
 
-// kind is one kind of gateway.
 type kind struct {
 	of              string // the gateway, in words that follow "of"
 	event, response reflect.Type

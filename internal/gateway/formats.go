@@ -36,10 +36,8 @@ var restAPI = kind{
 	ends:    []string{`"}`, `,"isBase64Encoded":true}`},
 }
 
-// loadBalancer is an Application Load Balancer.
-//
-// It names no caller. A listener rule that authenticates adds the header x-amzn-oidc-identity, but
-// where no rule does, the load balancer passes on that header as any client sends it.
+// loadBalancer is an Application Load Balancer. It names no caller: a listener rule that
+// authenticates sets the header x-amzn-oidc-identity, but without such a rule any client can.
 var loadBalancer = kind{
 	of:       "a load balancer",
 	event:    reflect.TypeFor[events.ALBTargetGroupRequest](),
@@ -68,10 +66,8 @@ func requestRESTAPI(r *Request) {
 
 // requestALB takes the trace id for the request id, because access logs know the request by it. A
 // load balancer sends the fields of a query as it got them, where a REST API decodes them. It reads
-// the headers of an answer in the form in which it sent those of the request.
-//
-// The event of a REST API is refused, which has a method too. It has no target group, so two stages
-// would share a scope.
+// the headers of an answer in the form in which it sent those of the request. The event of a REST
+// API, which has a method too, is refused: without a target group, two stages would share a scope.
 func requestALB(r *Request) {
 	if trace := r.Header(httpfield.TraceID); len(trace) > 0 {
 		r.RequestID = trace[0]

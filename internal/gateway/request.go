@@ -14,13 +14,11 @@ import (
 )
 
 // Request is an HTTP request, whichever gateway has passed it on. Its strings belong to it: a
-// handler that changes its event does not change them.
-//
-// The zero Request is one that was never read. [Family.Scan] replaces whatever a Request holds. A
-// Request keeps headers within itself, so do not copy it. It is not safe for concurrent use.
+// handler that changes its event does not change them. [Family.Scan] replaces whatever it holds.
+// The zero Request was never read. Do not copy a Request: it keeps headers within itself. It is not
+// safe for concurrent use.
 type Request struct {
-	// Method is in capitals. It is empty if the event has none.
-	Method string
+	Method string // in capitals; empty if the event has none
 	// Path is the path that the client asked for. Route is the template that the gateway matched,
 	// such as /charges/{id}. Route is empty where the gateway has no routes, or where a route says
 	// less than the path: $default and greedy ones.
@@ -35,11 +33,10 @@ type Request struct {
 	// unprotected, or share a scope with others.
 	Refusal error
 
-	event  event
-	query  query
-	prefix string // what stands for the stage at the beginning of the path, empty if nothing does
-	// answerIn is the map in which the gateway looks for the headers of the answer.
-	answerIn headerMap
+	event    event
+	query    query
+	prefix   string    // what stands for the stage at the beginning of the path, empty if nothing does
+	answerIn headerMap // where the gateway looks for the headers of the answer
 }
 
 var errUnread = errors.New("the event is none of a gateway")
@@ -66,7 +63,6 @@ func (r *Request) HasBody() bool { return len(r.event.body) > 0 }
 // Forget drops the body, which may be large. Nothing needs it after [Request.Fingerprint].
 func (r *Request) Forget() { r.event.body = nil }
 
-// query is the query of a request.
 type query struct {
 	fields []field // decoded; those of one name are in the order in which they were sent
 	opaque string  // a query that cannot be decoded, as it was sent
@@ -74,7 +70,6 @@ type query struct {
 
 type field struct{ name, value string }
 
-// parseQuery reads the text of a query.
 func parseQuery(raw string) query {
 	q := query{fields: make([]field, 0, 1+strings.Count(raw, "&"))}
 	for text := range strings.SplitSeq(raw, "&") {
@@ -177,10 +172,10 @@ func (r *Request) digestHeaders(h *fingerprint.Hash, headers []string) {
 	}
 }
 
-// DigestJSON adds to h a text by its value if it is JSON, and any other text by its bytes: to
-// refuse it is the business of the handler. JSON with names that differ only in case counts by its
-// bytes, too, unless the handler is exact: the order of these members decides what a decoder makes
-// of it. A tag behind the text says which of the two it was. Before the text nobody knows.
+// DigestJSON adds a text to h: JSON by its value, and any other by its bytes, for the handler to
+// refuse it. JSON with names that differ only in case counts by its bytes, too, unless the handler
+// is exact: the order of these members decides what a decoder makes of it. A tag says which of the
+// two it was, behind the text because nobody knows before.
 func DigestJSON(h *fingerprint.Hash, text []byte, exact bool) {
 	add := h.JSONFolding
 	if exact {

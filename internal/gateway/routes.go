@@ -74,7 +74,6 @@ func (r *Request) Paths() []string {
 	return all
 }
 
-// readings adds those of one path to all.
 func (r *Request) readings(all []string, sent string) []string {
 	decoded := unescape(sent, true)
 	all = r.cleaned(all, decoded)

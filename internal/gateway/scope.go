@@ -12,8 +12,7 @@ import (
 // Scope adds to h what a key belongs to: the tenant of the invocation (empty for none), the caller,
 // and API, stage, method and route of r, or the path where there is no route. Of a key that the
 // handler selects from the event, method, route and path do not count: whoever spells a path in
-// eight ways must not have eight keys. h puts its length before each field, so no two scopes have
-// the same digest.
+// eight ways must not have eight keys.
 //
 // Digests are stored. What is added here, and in which order, must never change.
 func (r *Request) Scope(h *fingerprint.Hash, tenantID string, who Caller, key string, selected bool) {
@@ -94,8 +93,7 @@ type Caller struct {
 	// source says where the parts come from, so that two sources never name the same caller.
 	source string
 	parts  [2]string
-	// count is how many parts the source has.
-	count int
+	count  int // of parts that the source has
 }
 
 // anonymous is the source of all callers whom nothing identifies, because there is no authorizer.
@@ -157,16 +155,13 @@ const poolSession = "CognitoIdentityCredentials"
 // https://docs.aws.amazon.com/singlesignon/latest/userguide/howtogetcredentials.html.
 const personalRole = ":assumed-role/AWSReservedSSO_"
 
-// iamCaller is an IAM user or role.
-//
-// The id of a role ends in a colon and the name of the session. One caller has sessions of
-// different names, so the session does not count, except in a role of IAM Identity Center, and
-// where it is an e-mail address: that is what providers of SAML and OIDC call the person. Another
-// name of a federated session looks like that of any client. The users of an identity pool share
-// one role and one session name: without an identity id, which a function URL does not pass on,
-// nothing tells them apart.
-//
-// The id of an account ends in a colon and the name of a federated user, a caller of their own.
+// iamCaller is an IAM user or role. The id of a role ends in a colon and the name of the session.
+// One caller has sessions of different names, so the session does not count, except in a role of
+// IAM Identity Center, and where it is an e-mail address: that is what providers of SAML and OIDC
+// call the person. Another name of a federated session looks like that of any client. The users of
+// an identity pool share one role and one session name: without an identity id, which a function
+// URL does not pass on, nothing tells them apart. The id of an account may end in a colon and the
+// name of a federated user, a caller of their own.
 func iamCaller(account, id, arn string) Caller {
 	if strings.HasPrefix(id, "AROA") {
 		role, session, _ := strings.Cut(id, ":")
@@ -180,7 +175,6 @@ func iamCaller(account, id, arn string) Caller {
 	return CallerOf("iam", account, id)
 }
 
-// isAddress reports whether the name of a session is an e-mail address, which names a person.
 func isAddress(session string) bool {
 	user, domain, found := strings.Cut(session, "@")
 	host, top, dotted := strings.Cut(domain, ".")

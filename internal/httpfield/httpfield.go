@@ -55,10 +55,8 @@ const Remedy = "Send the header once, with a key of 1 to 255 printable ASCII cha
 	"holds a space, comma, semicolon, double quote or backslash."
 
 // parseKey reads the values of the header. A client may send the key as an Item of RFC 9651 whose
-// value is a String, or as bare text, which most clients do. Both give the same key.
-//
-// White space around the value does not count (RFC 9110, section 5.5). Parameters behind a String
-// do not count either, but they have to be well-formed.
+// value is a String, or as bare text, which most clients do. Both give the same key. White space
+// around it (RFC 9110, section 5.5) and well-formed parameters behind a String do not count.
 //
 // A bare key holds any printable ASCII but space, comma, semicolon, double quote and backslash,
 // which mean something in a field: a client that needs one of those sends a String. A bare key with
@@ -136,8 +134,7 @@ var unsteadyHeaders = []string{
 	"x-amz-security-token", TraceID, ForwardedFor, "x-request-id",
 }
 
-// IsToken reports whether s is a token of RFC 9110, section 5.6.2. Header names and methods are
-// tokens.
+// IsToken reports whether s is a token (RFC 9110, section 5.6.2), as header names and methods are.
 func IsToken(s string) bool {
 	const letters = "abcdefghijklmnopqrstuvwxyz" + "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 	return s != "" && strings.Trim(s, letters+"0123456789!#$%&'*+-.^_`|~") == ""
@@ -149,8 +146,7 @@ func HasMeaning(name string) bool {
 	return IsConnection(name) || IsOneOf(otherHeaders, name) || strings.EqualFold(name, Replayed)
 }
 
-// IsConnection reports whether a header, in any spelling, belongs to one connection, so that it is
-// never replayed.
+// IsConnection reports whether a header, in any spelling, belongs to one connection.
 func IsConnection(name string) bool { return IsOneOf(connectionHeaders, name) }
 
 // Unsteady reports whether a header, in any spelling, differs between two tries of one request. A
@@ -202,8 +198,7 @@ func ParseTimestamp(text string) (time.Time, bool) {
 	return time.Time{}, false
 }
 
-// Seconds writes a duration in seconds, with its unit, for clients that do not know how Go writes
-// it.
+// Seconds writes a duration in seconds, with its unit, for clients that do not read Go's spelling.
 func Seconds(d time.Duration) string {
 	if d == time.Second {
 		return "1 second"

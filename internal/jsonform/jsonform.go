@@ -167,7 +167,6 @@ func collect(names map[string]string, t reflect.Type, seen map[reflect.Type]bool
 	}
 }
 
-// nameOf returns the name that a field has in JSON.
 func nameOf(f reflect.StructField) string {
 	if name, _, _ := strings.Cut(f.Tag.Get("json"), ","); name != "" {
 		return name

@@ -39,7 +39,6 @@ func Escape[T Text](text T) (r rune, size int) {
 	return r, size
 }
 
-// unit reads the four digits of an escape sequence.
 func unit[T Text](sequence T) rune {
 	n, _ := strconv.ParseUint(string(sequence[2:6]), 16, 16) // they have been found valid
 	return rune(n)

@@ -145,7 +145,6 @@ func (w *numberWalk) field(of reflect.Type, options string) *Places {
 	return n
 }
 
-// inField returns a struct with one field.
 func inField(of reflect.Type, tag reflect.StructTag) reflect.Type {
 	return reflect.StructOf([]reflect.StructField{{Name: "Text", Type: of, Tag: tag}})
 }

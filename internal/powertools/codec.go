@@ -151,13 +151,12 @@ func (c *Codec) Missing(selected []byte) bool {
 
 // EncodeData returns a result, given as JSON text, as the language stores it: the content of a text
 // attribute, or in TypeScript the JSON text of an attribute of the type that the result has (a map
-// for an object, and so on), whose numbers are those of the N attributes. A number that has a
-// different value as a double keeps its spelling, so that nothing is lost. All the rest is what the
-// language would write. The error is ErrSyntax or a RefusalError, if it could read nothing that
-// stands for the result.
+// for an object, and so on), whose numbers are those of the N attributes. Only a number that has a
+// different value as a double keeps its spelling, so that nothing is lost. The error is ErrSyntax,
+// or a RefusalError if the language could read nothing that stands for the result.
 //
-// texts is true if all results of the handler are strings. It makes a difference in Java, which
-// keeps a string without quotes and looks at the type of the handler to read it back.
+// texts is true if all results of the handler are strings, which Java keeps without quotes: it
+// looks at the type of the handler to read them back.
 func (c *Codec) EncodeData(result []byte, texts bool) ([]byte, error) {
 	v, twice, err := parse(result)
 	switch {

@@ -32,10 +32,9 @@
 //
 // [Codec.Allow] takes the expressions that select the same in every language. proof/interop draws
 // expressions and events, and compares what is selected with the published packages. Some events
-// are refused where the language goes on: numbers beyond a double; a member name twice; more than
-// 1,000 levels; a text that powertools_json or powertools_base64 cannot decode; a function whose
-// argument is no text, for which Java has null. Only a selection without expression takes events
-// with a member name twice.
+// are refused where the language goes on: numbers beyond a double; a member name twice, if there is
+// an expression; more than 1,000 levels; a text that powertools_json or powertools_base64 cannot
+// decode; a function whose argument is no text, for which Java has null.
 //
 // Java selects from the event after its runtime has turned it into an object of its own and back.
 // What that changes (names, order, absent members) is not known here: select members, not whole

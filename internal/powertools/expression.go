@@ -33,8 +33,7 @@ const (
 	withoutLines = "Java drops the line breaks of the text that it unpacks: put powertools_json around it"
 )
 
-// refuses returns the reason why a part is refused, or an empty text. The part in front of it is
-// the one named inside.
+// refuses returns why a part is refused, or an empty text. inside is the name in front of the part.
 func (c *Codec) refuses(part jmespath.Part, inside string) string {
 	switch part.Kind {
 	case "identifier":
@@ -63,6 +62,5 @@ func (c *Codec) refuses(part jmespath.Part, inside string) string {
 // selects null there.
 var javaScriptNames = []string{
 	"", "__defineGetter__", "__defineSetter__", "__lookupGetter__", "__lookupSetter__", protoName, "constructor",
-	"hasOwnProperty",
-	"isPrototypeOf", "propertyIsEnumerable", "toLocaleString", "toString", "valueOf",
+	"hasOwnProperty", "isPrototypeOf", "propertyIsEnumerable", "toLocaleString", "toString", "valueOf",
 }

@@ -26,8 +26,7 @@ func java(digits func(f float64) (decimal, error)) *Codec {
 	}
 }
 
-// bigInteger is String.format("%032x", …) of a digest as a number: zeros that lead more than 32
-// digits are lost.
+// bigInteger is String.format("%032x", …), which drops zeros that lead more than 32 digits.
 func bigInteger(sum []byte) string {
 	return fmt.Sprintf("%032x", new(big.Int).SetBytes(sum))
 }

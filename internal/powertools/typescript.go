@@ -60,8 +60,7 @@ func deepSorted(members []member, attribute bool) ([]member, error) {
 	return append(indices, names...), nil
 }
 
-// isIndex reports whether a name is an integer index as V8 sorts them: 0 to 4294967294 in its plain
-// spelling.
+// isIndex reports whether V8 takes a name for an index: 0 to 4294967294 in its plain spelling.
 func isIndex(name string) bool {
 	n, err := strconv.ParseUint(name, 10, 32)
 	return err == nil && n < 1<<32-1 && strconv.FormatUint(n, 10) == name

@@ -44,8 +44,7 @@ type member struct {
 	value value
 }
 
-// holdsOnly reports whether a value is an array or an object of which every element or member
-// passes.
+// holdsOnly reports whether a value is an array or an object in which every value passes.
 func (v value) holdsOnly(passes func(value) bool) bool {
 	fails := func(m member) bool { return !passes(m.value) }
 	return (v.kind == array || v.kind == object) && !slices.ContainsFunc(v.members, fails)

@@ -71,8 +71,7 @@ func (w *writer) members(brackets string, members []member) {
 	w.dst = append(w.dst, brackets[1])
 }
 
-// string writes a content with quotes. Halves of surrogate pairs, which have no form in UTF-8, are
-// refused or written as escapes.
+// string refuses halves of surrogate pairs, which have no form in UTF-8, or writes their escapes.
 func (w *writer) string(content string) {
 	if (w.whole || w.attribute) && !utf8.ValidString(content) {
 		w.refuse(ErrSurrogate)

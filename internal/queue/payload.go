@@ -85,7 +85,6 @@ func Value(r events.KafkaRecord) []byte {
 	return []byte(r.Value)
 }
 
-// untraced are the attributes without those that carry the context of a trace.
 func untraced[V any](attributes map[string]V) map[string]V {
 	kept := make(map[string]V, len(attributes))
 	for name, a := range attributes {
