@@ -1,5 +1,7 @@
 package jmespath
 
+import "strings"
+
 // A node is a part of a compiled expression: it returns what the part selects from a value. It
 // keeps no state, which makes an Expression safe for concurrent use.
 type node func(s *search, on Value) Value
@@ -32,14 +34,8 @@ func comparison(operator string, left, right node) node {
 		case one.kind() != typeNumber || other.kind() != typeNumber:
 			return Value{} // only numbers have an order (JMESPath specification, section Ordering Operators)
 		}
-		switch compareNumbers(one, other) {
-		case -1:
-			return booleanValue(operator[0] == '<')
-		case 1:
-			return booleanValue(operator[0] == '>')
-		default:
-			return booleanValue(len(operator) == len("<="))
-		}
+		order := "<=>"[compareNumbers(one, other)+1]
+		return booleanValue(strings.IndexByte(operator, order) >= 0) // it spells the orders that it accepts
 	}
 }
 

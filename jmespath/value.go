@@ -116,12 +116,11 @@ func (v Value) length() int {
 // truthy tells what "&&", "||", "!" and filters make of a value: null, false and whatever is empty
 // are false, and the number 0 is true (JMESPath specification, section Or Expressions).
 func (v Value) truthy() bool {
-	switch text := v.json(); text[0] {
-	case '[', '{':
+	text := v.json()
+	if text[0] == '[' || text[0] == '{' {
 		return jsontext.Space(text, 1) < len(text)-1
-	default:
-		return text != null && text != "false" && text != `""`
 	}
+	return text != null && text != "false" && text != `""`
 }
 
 // compareNumbers compares two numbers by their exact values.
