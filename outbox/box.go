@@ -71,8 +71,6 @@ type box struct {
 	retention time.Duration
 }
 
-var _ relay.Box[stored] = (*box)(nil)
-
 type (
 	attributes = map[string]types.AttributeValue
 	entry      = relay.Entry[stored]

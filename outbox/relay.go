@@ -62,10 +62,9 @@ type Client interface {
 // Relay delivers the messages of an outbox: [Relay.Stream] what was just written, [Relay.Drain]
 // what is due. Make one with [NewRelay]. It is safe for concurrent use. A table may have many.
 type Relay struct {
-	box      *box
-	deliver  Deliver
-	config   Config
-	settings relay.Settings
+	box    *box
+	config Config
+	relay  relay.Relay[stored] // each invocation has a copy that reports to it
 }
 
 const (
@@ -116,15 +115,14 @@ func NewRelay(client Client, table string, deliver Deliver, config ...Config) *R
 	p.Addf(table == "", "the name of the table is empty")
 	p.Addf(deliver == nil, "deliver is nil")
 	p.Panic()
-	r := &Relay{
-		box: &box{client, table, cmp.Or(c.Retention, 7*24*time.Hour)}, deliver: deliver, config: c,
-		settings: relay.Settings{
-			Concurrency: cmp.Or(c.Concurrency, 10), Timeout: cmp.Or(c.Timeout, 10*time.Second),
-			Reports: reports, MaxTries: cmp.Or(c.MaxTries, 20), Grace: grace, Pause: pause, Now: time.Now,
-		},
-	}
+	b := &box{client, table, cmp.Or(c.Retention, 7*24*time.Hour)}
+	r := &Relay{box: b, config: c, relay: relay.Relay[stored]{
+		Box: b, Deliver: deliver.entry,
+		Concurrency: cmp.Or(c.Concurrency, 10), Timeout: cmp.Or(c.Timeout, 10*time.Second),
+		Reports: reports, MaxTries: cmp.Or(c.MaxTries, 20), Grace: grace, Pause: pause, Now: time.Now,
+	}}
 	if c.NoStream {
-		r.settings.Grace = 0
+		r.relay.Grace = 0
 	}
 	return r
 }
@@ -141,14 +139,14 @@ func pause(tries int) time.Duration {
 	return p*3/4 + rand.N(p/2) //nolint:gosec // no secret
 }
 
-func (r *Relay) deliverEntry(ctx context.Context, e entry) (err error) {
+func (deliver Deliver) entry(ctx context.Context, e entry) (err error) {
 	defer func() {
 		if value := recover(); value != nil {
 			err = &PanicError{Value: value, Stack: debug.Stack()}
 		}
 	}()
 	e.Message.Tries = e.Tries
-	return r.deliver(ctx, e.Message.message())
+	return deliver(ctx, e.Message.message())
 }
 
 // tableOf returns the name of a table of which a name or an ARN is given, also that of its stream.
@@ -162,8 +160,8 @@ func tableOf(name string) string {
 const maxProblems = 100
 
 func (r *Relay) run(ctx context.Context, source string, do func(context.Context, *tally) error) (report.Relay, error) {
-	t := &tally{r: report.Relay{Table: tableOf(r.box.table), Source: source}}
-	t.relay = &relay.Relay[stored]{Settings: r.settings, Box: r.box, Deliver: r.deliverEntry, Report: t.add}
+	t := &tally{relay: r.relay, r: report.Relay{Table: tableOf(r.box.table), Source: source}}
+	t.relay.Report = t.add
 	ended := func(report.Relay) {}
 	if r.config.Trace != nil {
 		ctx, ended = r.config.Trace(ctx, t.r)
@@ -178,7 +176,7 @@ func (r *Relay) run(ctx context.Context, source string, do func(context.Context,
 
 // tally is a report in the making, to which the relay reports.
 type tally struct {
-	relay *relay.Relay[stored]
+	relay relay.Relay[stored]
 	mu    sync.Mutex
 	r     report.Relay
 }

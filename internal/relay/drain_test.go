@@ -83,12 +83,10 @@ func (b *box) GiveUp(_ context.Context, e relay.Entry[string], _ error, _ time.T
 // drain drains the box with a delivery that can never succeed. It returns what is reported.
 func (b *box) drain(ctx context.Context) (told []string, err error) {
 	r := relay.Relay[string]{
-		Settings: relay.Settings{
-			Concurrency: 1, Timeout: time.Minute, MaxTries: 2, Grace: time.Minute,
-			Pause: func(int) time.Duration { return time.Minute },
-			Now:   func() time.Time { return now.Add(time.Minute) },
-		},
-		Box: b,
+		Concurrency: 1, Timeout: time.Minute, MaxTries: 2, Grace: time.Minute,
+		Pause: func(int) time.Duration { return time.Minute },
+		Now:   func() time.Time { return now.Add(time.Minute) },
+		Box:   b,
 		Deliver: func(_ context.Context, e relay.Entry[string]) error {
 			return &relay.PermanentError{Err: b.called("deliver", e.ID)}
 		},

@@ -10,6 +10,7 @@ import (
 	"context"
 	"errors"
 	"iter"
+	"slices"
 	"time"
 )
 
@@ -74,28 +75,19 @@ const (
 
 // Again reports whether a stream has to repeat the message.
 func (o Outcome) Again() bool {
-	switch o {
-	case Delivered, Elsewhere, PutOff, GivenUp:
-		return false
-	default:
-		return true
-	}
+	return !slices.Contains([]Outcome{Delivered, Elsewhere, PutOff, GivenUp}, o)
 }
 
 // Relay delivers the messages of a box. It is safe for concurrent use. Only Grace may be zero.
 type Relay[M any] struct {
-	Settings
-
 	Box Box[M]
 	// Deliver delivers a message. It returns nil if, and only if, the message has arrived. It does
 	// not panic.
 	Deliver func(ctx context.Context, e Entry[M]) error
 	// Report tells what became of a message. It is called concurrently.
 	Report func(e Entry[M], o Outcome, err error)
-}
 
-// Settings say when a relay delivers what. The first three are those of package outbox.
-type Settings struct {
+	// These say when it delivers what. The first three are those of package outbox.
 	Concurrency int
 	Timeout     time.Duration
 	MaxTries    int

@@ -66,15 +66,6 @@ const (
 	maxTries = 3
 )
 
-// settings are those of the relays.
-func (w *world) settings() relay.Settings {
-	return relay.Settings{
-		Concurrency: 1, Timeout: timeout, Reports: reports, MaxTries: maxTries,
-		Pause: func(tries int) time.Duration { return time.Duration(tries) * time.Minute },
-		Now:   func() time.Time { return w.now },
-	}
-}
-
 // mail is what is under way between the messages of a table and who receives them.
 type mail struct {
 	// begun is how many processes have begun a round, in the order of their numbers.

@@ -6,6 +6,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/go-idempotent/idempotent/internal/relay"
 	"github.com/go-idempotent/idempotent/internal/testkit/rows"
@@ -64,7 +65,10 @@ func (d *delivery) relay() {
 		cancel()
 	}
 	carrier := relay.Relay[struct{}]{
-		Settings: d.world.settings(), Box: boxOf(d.askBox), Deliver: d.deliver, Report: d.reported,
+		Box: boxOf(d.askBox), Deliver: d.deliver, Report: d.reported,
+		Concurrency: 1, Timeout: timeout, Reports: reports, MaxTries: maxTries,
+		Pause: func(tries int) time.Duration { return time.Duration(tries) * time.Minute },
+		Now:   func() time.Time { return d.world.now },
 	}
 	if d.entries == nil {
 		_ = carrier.Drain(ctx) // an error is one of lists, which have none here
