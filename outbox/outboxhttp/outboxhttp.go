@@ -56,11 +56,36 @@ const maxDrained = 64 << 10
 // idle and turns out to be closed. Only what can be no header is an [outbox.Permanent] error: a 404
 // may be a receiver that is being deployed, and a 400 one whose next version takes the message. Who
 // knows better, say of a 413, calls the function in one of their own that marks the error.
-func To(url string, config ...Config) outbox.Deliver {
-	return configOf(url, config).deliver
+func To(address string, config ...Config) outbox.Deliver {
+	p := setup.Of("outboxhttp.To")
+	// It may hold a password, so it is not quoted.
+	u, err := url.Parse(address)
+	p.Addf(err != nil || u.Hostname() == "" || u.Scheme != "http" && u.Scheme != "https",
+		"the URL is not one of the form https://host[:port][/path]")
+	of := setup.One(p, config)
+	c := &receiver{url: address, headers: http.Header{}}
+	for _, name := range slices.Sorted(maps.Keys(of.Headers)) {
+		problem := unusable(of.Headers[name])
+		p.Addf(problem != "", "Headers: the value of %q %s", name, problem) // the value may be a secret
+		canonical := textproto.CanonicalMIMEHeaderKey(name)
+		p.Addf(!httpfield.IsToken(name), "Headers: %q is no name of a header", name)
+		p.Addf(ours[canonical], "Headers: %q is set by this package, or by net/http", name)
+		p.Addf(c.headers[canonical] != nil, "Headers: %q is set twice", name)
+		c.headers[canonical] = []string{of.Headers[name]}
+	}
+	p.Panic()
+	c.client = *cmp.Or(of.Client, &http.Client{Transport: transport()})
+	c.client.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+	return c.deliver
 }
 
-func (c *config) deliver(ctx context.Context, m outbox.Message) error {
+type receiver struct {
+	url     string
+	client  http.Client
+	headers http.Header
+}
+
+func (c *receiver) deliver(ctx context.Context, m outbox.Message) error {
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, c.url, bytes.NewReader(m.Body))
 	if err != nil {
 		return fmt.Errorf("outboxhttp: no request can be made: %w", withoutURL(err))
@@ -112,37 +137,6 @@ type Config struct {
 	Headers map[string]string
 }
 
-type config struct {
-	url     string
-	client  *http.Client
-	headers http.Header
-}
-
-func configOf(address string, given []Config) *config {
-	p := setup.Of("outboxhttp.To")
-	// It may hold a password, so it is not quoted.
-	u, err := url.Parse(address)
-	p.Addf(err != nil || u.Hostname() == "" || u.Scheme != "http" && u.Scheme != "https",
-		"the URL is not one of the form https://host[:port][/path]")
-	of := setup.One(p, given)
-	c := &config{url: address, headers: http.Header{}}
-	for _, name := range slices.Sorted(maps.Keys(of.Headers)) {
-		problem := unusable(of.Headers[name])
-		p.Addf(problem != "", "Headers: the value of %q %s", name, problem) // the value may be a secret
-		canonical := textproto.CanonicalMIMEHeaderKey(name)
-		p.Addf(!httpfield.IsToken(name), "Headers: %q is no name of a header", name)
-		p.Addf(ours[canonical], "Headers: %q is set by this package, or by net/http", name)
-		p.Addf(c.headers[canonical] != nil, "Headers: %q is set twice", name)
-		c.headers[canonical] = []string{of.Headers[name]}
-	}
-	p.Panic()
-	client := cmp.Or(of.Client, &http.Client{Transport: transport()})
-	copied := *client
-	copied.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
-	c.client = &copied
-	return c
-}
-
 func transport() http.RoundTripper {
 	std, is := http.DefaultTransport.(*http.Transport)
 	if !is {
@@ -173,7 +167,7 @@ var ours = map[string]bool{
 // sender are the headers that tell who the sender is. A [Config] sets them, but no message does.
 var sender = map[string]bool{"Authorization": true, "Cookie": true, "Proxy-Authorization": true}
 
-func (c *config) headersOf(m outbox.Message) (http.Header, error) {
+func (c *receiver) headersOf(m outbox.Message) (http.Header, error) {
 	h := make(http.Header, len(c.headers)+len(m.Attributes)+5)
 	h[headerType] = []string{"application/json"}
 	for _, field := range [...]struct{ of, name, value string }{
@@ -196,7 +190,7 @@ func (c *config) headersOf(m outbox.Message) (http.Header, error) {
 	return h, nil
 }
 
-func (c *config) addAttribute(h http.Header, name, value string) error {
+func (c *receiver) addAttribute(h http.Header, name, value string) error {
 	canonical := textproto.CanonicalMIMEHeaderKey(name)
 	// Some receivers read an underscore in a name as a hyphen.
 	read := textproto.CanonicalMIMEHeaderKey(strings.ReplaceAll(name, "_", "-"))

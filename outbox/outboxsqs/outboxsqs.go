@@ -101,11 +101,9 @@ func (q *queue) inputOf(m outbox.Message) (*sqs.SendMessageInput, error) {
 		MessageBody: aws.String(escape.Replace(string(m.Body))),
 	}
 	if traceHeader.MatchString(m.Trace) { // a message does not fail because of its trace
-		in.MessageSystemAttributes = map[string]types.MessageSystemAttributeValue{
-			string(types.MessageSystemAttributeNameForSendsAWSTraceHeader): {
-				DataType: aws.String("String"), StringValue: aws.String(m.Trace),
-			},
-		}
+		const name = string(types.MessageSystemAttributeNameForSendsAWSTraceHeader)
+		trace := types.MessageSystemAttributeValue(textOf(m.Trace))
+		in.MessageSystemAttributes = map[string]types.MessageSystemAttributeValue{name: trace}
 	}
 	group := m.Group
 	if q.fifo {
@@ -170,14 +168,13 @@ func attributesOf(m outbox.Message) (map[string]types.MessageAttributeValue, err
 	for _, name := range slices.Sorted(maps.Keys(m.Attributes)) {
 		value := m.Attributes[name]
 		problem := unusable(value)
-		if problem != "" {
-			problem = "has a value that " + problem
-		}
 		switch {
 		case !isName(name):
 			problem = "has a name that SQS does not take"
 		case slices.Contains([]string{attributeKey, attributeTopic, attributeTenant}, name):
 			problem = "has the name of one that every message has"
+		case problem != "":
+			problem = "has a value that " + problem
 		}
 		if problem != "" {
 			return nil, fmt.Errorf("the attribute %q of the message %s", name, problem)
