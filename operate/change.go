@@ -179,14 +179,12 @@ func (o *Operator) resolve(ctx context.Context, seen store.Record, next *store.R
 	defer cancel()
 	held, found, err := o.store.Get(ctx, seen.Key)
 	switch {
-	case err != nil:
+	case err != nil, found && held.Matches(seen): // the change may still be on its way
 		return fmt.Errorf("%w: %w", ErrOutcomeUnknown, cause)
 	case next == nil && !found: // deleted, by us or by somebody else
 		return nil
 	case next != nil && life.Landed(held, *next):
 		return nil
-	case found && held.Matches(seen): // the change may still be on its way
-		return fmt.Errorf("%w: %w", ErrOutcomeUnknown, cause)
 	default:
 		return o.changed(held, found)
 	}

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -98,7 +99,7 @@ func (r *Reconciler) run(ctx context.Context, due bool) (report.Reconciled, erro
 		ctx, ended = r.config.Trace(ctx, t.r)
 	}
 	err := r.each(ctx, t, due)
-	found := t.close()
+	found := t.report()
 	found.Took, found.Err = time.Since(began), err
 	if r.config.Observe != nil {
 		r.config.Observe(ctx, found)
@@ -124,7 +125,6 @@ func (r *Reconciler) each(ctx context.Context, t *reconcileTally, due bool) erro
 		defer cancel()
 	}
 	slots := make(chan struct{}, r.config.Concurrency)
-	var running sync.WaitGroup
 	err := r.listed(listing, t, due, func(key string) {
 		select {
 		case slots <- struct{}{}:
@@ -132,17 +132,17 @@ func (r *Reconciler) each(ctx context.Context, t *reconcileTally, due bool) erro
 			return
 		}
 		t.change(func(r *report.Reconciled) { r.NotEnded++ })
-		running.Go(func() {
+		go func() {
 			defer func() { <-slots }()
 			done, err := r.ask(ctx, key, how)
 			t.end(key, done, err)
-		})
+		}()
 	})
 	if listing.Err() != nil && ctx.Err() == nil { // the time is over, which is no failure
 		t.change(func(r *report.Reconciled) { r.NotBegun = true })
 		err = nil
 	}
-	r.wait(ctx, &running)
+	wait(ctx, slots)
 	return err
 }
 
@@ -171,44 +171,40 @@ func (r *Reconciler) listed(ctx context.Context, t *reconcileTally, due bool, do
 
 // wait waits for the resolvers that run, as long as there is time. One that still runs holds its
 // claim while its process lives.
-func (r *Reconciler) wait(ctx context.Context, running *sync.WaitGroup) {
+func wait(ctx context.Context, slots chan<- struct{}) {
 	if end, limited := ctx.Deadline(); limited {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithDeadline(ctx, end.Add(-reconcileReserve/3))
 		defer cancel()
 	}
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		running.Wait()
-	}()
-	select {
-	case <-done:
-	case <-ctx.Done():
+	for range cap(slots) {
+		select {
+		case slots <- struct{}{}:
+		case <-ctx.Done():
+			return
+		}
 	}
 }
 
 // reconcileTally is a report in the making. It is safe for concurrent use.
 type reconcileTally struct {
-	mu     sync.Mutex
-	r      report.Reconciled
-	closed bool
+	mu sync.Mutex
+	r  report.Reconciled
 }
 
 func (t *reconcileTally) change(f func(r *report.Reconciled)) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if !t.closed {
-		f(&t.r)
-	}
+	f(&t.r)
 }
 
-// close ends the report: a resolver that ends later is in no report.
-func (t *reconcileTally) close() report.Reconciled {
+// report is what is known by now: a resolver that ends later is in no report.
+func (t *reconcileTally) report() report.Reconciled {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.closed = true
-	return t.r
+	found := t.r
+	found.Problems = slices.Clip(found.Problems)
+	return found
 }
 
 func (t *reconcileTally) end(key string, done idempotent.Reconciled, err error) {

@@ -83,17 +83,11 @@ func (s Shown) Story() []Transition {
 
 // since is when a record became what it is in this state.
 func since(r store.Record, s State) time.Time {
-	if unknown := life.UnknownSince(r); !unknown.IsZero() {
-		return unknown
-	}
 	at := map[State]time.Time{
 		StateUnknown: r.AttentionAt, StateCrashed: r.Lease, StateReleased: r.Lease, StateCompleted: r.CompletedAt,
 		StateExpired: r.Expiry,
-	}[s]
-	if at.IsZero() {
-		return r.CreatedAt
 	}
-	return at
+	return cmp.Or(life.UnknownSince(r), at[s], r.CreatedAt)
 }
 
 // Executions is how often the handler was executed, or was begun to be; 0 if nobody knows.
