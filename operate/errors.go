@@ -54,18 +54,15 @@ func (e *Error) Error() string { return e.text }
 // Unwrap returns Kind.
 func (e *Error) Unwrap() error { return e.Kind }
 
-// refusal is an error of a kind. Its text is a format.
 func refusal(kind error, text string, args ...any) *Error {
 	return &Error{Kind: kind, text: fmt.Sprintf(text, args...) + "; nothing was changed"}
 }
 
-// bad is an argument that cannot be right. What is wrong with it is a format.
 func bad(field, problem string, args ...any) error {
 	problem = fmt.Sprintf(problem, args...)
 	return &Error{Kind: ErrInput, Field: field, Problem: problem, text: "operate: " + field + " " + problem}
 }
 
-// inState is what makes no sense in the state of the record.
 func inState(action Action, state State) error {
 	e := refusal(ErrState, "operate: cannot %s: the record is %s", action, state)
 	e.State = state

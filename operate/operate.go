@@ -23,8 +23,7 @@
 // back stores its result again, if no other request has claimed the key meanwhile.
 //
 // Each change needs an [Act]. A record that is kept carries it, in SettledBy, SettledAt and
-// SettledReason, and each call returns an [Entry] for your audit log. Neither holds a result or a
-// payload.
+// SettledReason, and each call returns an [Entry] for your audit log.
 package operate
 
 import (
@@ -46,8 +45,6 @@ type Operator struct {
 	now       func() time.Time
 	retention time.Duration
 }
-
-const defaultRetention = 24 * time.Hour
 
 // Config adjusts an [Operator]. Its zero value has the defaults.
 type Config struct {
@@ -71,7 +68,7 @@ func New(s store.Store, config ...Config) *Operator {
 	if c.Clock == nil {
 		c.Clock = time.Now
 	}
-	return &Operator{store: s, now: c.Clock, retention: cmp.Or(c.Retention, defaultRetention)}
+	return &Operator{store: s, now: c.Clock, retention: cmp.Or(c.Retention, 24*time.Hour)}
 }
 
 // Shown is a record as [Operator.Inspect] has read it, or as [Operator.List] found it. Changes are

@@ -9,7 +9,6 @@ import (
 	"github.com/go-idempotent/idempotent/store"
 )
 
-// preview says what a change does, and what the next request then gets, in sentences.
 type preview []string
 
 func (p *preview) addf(format string, args ...any) { *p = append(*p, fmt.Sprintf(format, args...)) }

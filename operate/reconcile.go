@@ -161,8 +161,7 @@ func (r *Reconciler) listed(ctx context.Context, t *reconcileTally, due bool, do
 			})
 		case err != nil:
 			return failed("reconcile", err)
-		case life.MayRun(listed, r.operator.now()): // an execution
-		default:
+		case !life.MayRun(listed, r.operator.now()): // it is no execution
 			do(listed.Key)
 		}
 	}

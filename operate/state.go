@@ -81,7 +81,6 @@ func (s Shown) Story() []Transition {
 	return all
 }
 
-// since is when a record became what it is in this state.
 func since(r store.Record, s State) time.Time {
 	at := map[State]time.Time{
 		StateUnknown: r.AttentionAt, StateCrashed: r.Lease, StateReleased: r.Lease, StateCompleted: r.CompletedAt,

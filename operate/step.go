@@ -80,23 +80,21 @@ func (o *Operator) StepResult(ctx context.Context, s Shown, name string) ([]byte
 }
 
 // StepExecuted says that a step which may have begun had its effect, and that this is its result:
-// what the function of the step would have returned, as JSON. It says nothing of other steps.
-// Nothing in a record tells the form. If it is a wrong one, requests get an error; settle the
-// record with its result then, or delete it.
+// what the function of the step would have returned, as JSON. Nothing in a record tells the form.
+// If it is a wrong one, requests get an error; settle the record with its result, or delete it.
 func StepExecuted(name string, result []byte) Verdict {
 	return Verdict{action: ActionStepExecuted, step: name, result: bytes.Clone(result)}
 }
 
 // StepFailed says that a step which may have begun failed for good, without an effect that counts.
 // The handler gets an error of this type and with this message, as if the function of the step had
-// returned it marked with idempotent.Terminal. It says nothing of other steps.
+// returned it marked with idempotent.Terminal.
 func StepFailed(name, errorType, message string) Verdict {
 	v := Failed(errorType, message)
 	v.action, v.step = ActionStepFailed, name
 	return v
 }
 
-// ofStep reports whether the verdict is one on a single step.
 func (v Verdict) ofStep() bool { return v.action == ActionStepExecuted || v.action == ActionStepFailed }
 
 func (v Verdict) completes() bool { return v.action == ActionExecuted || v.action == ActionFailed }

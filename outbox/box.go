@@ -35,7 +35,6 @@ const (
 	attributeRedrive   = "redrive"
 )
 
-// givenUpShard is the shard of the messages that nobody delivers.
 const givenUpShard = "given-up"
 
 // stored is a message in the table. Instants are milliseconds since 1970.

@@ -63,10 +63,7 @@ func FindGivenUp(ctx context.Context, client Client, table, id string) (GivenUpM
 var ErrNotGivenUp = errors.New("outbox: there is no such message that is given up")
 
 // The bounds of who redrives a message and why, in bytes: those of package operate.
-const (
-	maxBy  = 256
-	maxWhy = 512
-)
+const maxBy, maxWhy = 256, 512
 
 // Redrive lets a message that is still given up as it was shown be delivered again, with its tries
 // counted anew: at once where there is a relay on the stream, else by the next drain. If it is not,

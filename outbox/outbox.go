@@ -82,7 +82,7 @@ type Message struct {
 // idempotent.DerivedKey(ctx, name), and one commit takes one message of a name.
 //
 // The body becomes JSON, now. JSON that is made already is a [json.RawMessage]. The whole item may
-// have 399 KB: what a relay writes to it later needs room, too.
+// have 399 KB: what a relay or a redrive writes to it later needs room, too.
 //
 // What is wrong is in the Err of the item, which dynamo.Commit returns before it sends anything.
 // Its text names neither the id nor anything of the body.
@@ -144,10 +144,9 @@ func (d *draft) setKey(ctx context.Context, name string) {
 	d.CreatedAt, d.Due, d.Shard = now, now, shardOf(d.ID)
 }
 
-// maxMessage is what an item of DynamoDB may have, less a KB for what a relay or an operator adds.
 const maxMessage = 399 << 10
 
-// checkSize counts as DynamoDB does: names and values. See
+// checkSize counts as DynamoDB does, which takes 400 KB: names and values. See
 // https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/CapacityUnitCalculations.html.
 func (d *draft) checkSize() {
 	const rest = 200 // the names, the numbers, and what a map adds

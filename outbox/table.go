@@ -55,7 +55,7 @@ func CreateTable(ctx context.Context, client dynamo.TableCreator, name string) e
 	}
 	advice, err := Check(ctx, client, name)
 	if len(advice) > 0 {
-		err = configError(advice)
+		err = &store.ConfigError{Problems: advice}
 	}
 	return err
 }
@@ -90,13 +90,11 @@ func Check(ctx context.Context, client dynamo.Describer, name string) (advice []
 		problems = append(problems, "nothing delivers its messages: "+strings.Join(append(stream, index...), ", and "))
 	}
 	if len(problems) > 0 {
-		return nil, configError(table.Of("table", name, problems))
+		return nil, &store.ConfigError{Problems: table.Of("table", name, problems)}
 	}
 	advice = slices.Concat(stream, index, table.CompareTimeToLive(ttl.TimeToLiveDescription, attributeExpiration))
 	return table.Of("table", name, advice), nil
 }
-
-func configError(problems []string) error { return &store.ConfigError{Problems: problems} }
 
 func streamProblem(t *types.TableDescription) []string {
 	switch s := t.StreamSpecification; {

@@ -97,8 +97,7 @@ type Relay[M any] struct {
 	Grace time.Duration
 	// Pause is what lies between a try and the next one of a drain. tries counts from 1.
 	Pause func(tries int) time.Duration
-	// Now is the clock.
-	Now func() time.Time
+	Now   func() time.Time
 }
 
 // PermanentError is that of a delivery which can never succeed.

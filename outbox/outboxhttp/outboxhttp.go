@@ -58,7 +58,6 @@ const maxDrained = 64 << 10
 // knows better, say of a 413, calls the function in one of their own that marks the error.
 func To(address string, config ...Config) outbox.Deliver {
 	p := setup.Of("outboxhttp.To")
-	// It may hold a password, so it is not quoted.
 	u, err := url.Parse(address)
 	p.Addf(err != nil || u.Hostname() == "" || u.Scheme != "http" && u.Scheme != "https",
 		"the URL is not one of the form https://host[:port][/path]")
@@ -147,7 +146,6 @@ func transport() http.RoundTripper {
 	return t
 }
 
-// The headers that a receiver reads.
 const (
 	headerKey   = "Idempotency-Key"
 	headerTopic = "Outbox-Topic"
