@@ -93,9 +93,8 @@ type Shown struct {
 	//     before, and the next execution goes on where the one before stopped
 	Due bool
 
-	// Changes are conditional on read, whatever becomes of Record. open names its open steps.
-	read *store.Record
-	open []string
+	read *store.Record // what changes are conditional on, whatever becomes of Record
+	open []string      // the names of its open steps
 }
 
 // Inspect reads a record. If there is none the error is [ErrNotFound]. One that cannot be

@@ -37,8 +37,7 @@ func GivenUp(ctx context.Context, client Client, table string) iter.Seq2[GivenUp
 	}
 }
 
-// givenUp reads a message. False says that it is not given up.
-func (b *box) givenUp(ctx context.Context, id string) (GivenUpMessage, bool, error) {
+func (b *box) givenUp(ctx context.Context, id string) (m GivenUpMessage, givenUp bool, err error) {
 	e, pending, err := b.Get(ctx, id)
 	if !pending || !e.GivenUp {
 		return GivenUpMessage{}, false, err

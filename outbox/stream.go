@@ -56,7 +56,6 @@ var errTooShort = errors.New(
 	"outbox: there are less than two seconds to begin with, in which nothing can be delivered and marked: raise the " +
 		"timeout of the function")
 
-// entriesOf returns the messages of an event that are to be delivered, with their sequence numbers.
 func (r *Relay) entriesOf(event events.DynamoDBEvent, report *report.Relay) (entries []entry,
 	numbers []string, err error,
 ) {
