@@ -100,10 +100,7 @@ func (s *Store) update(ctx context.Context, op string, seen, next store.Record) 
 		return types.Update{}, false, err
 	}
 	e.setSteps(s.attr, seen, next, steps)
-	if sameContent(seen, next) {
-		e.setText(s.attr.reason, seen.Reason, next.Reason)
-		e.setText(s.attr.layout, string(seen.Layout), string(next.Layout))
-	} else {
+	if !sameContent(seen, next) {
 		c, err := s.place(ctx, op, next, outlive(seen, next))
 		if err != nil {
 			return types.Update{}, false, err

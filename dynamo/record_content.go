@@ -114,7 +114,11 @@ func inline(result string) content {
 // else this module wrote may be left over. It counts only if the commit matches the data; otherwise
 // the record is one of Powertools, without commit, reason and the time of its completion.
 func (d *decoder) content(a *attributes, r *store.Record) {
-	r.Layout = d.layout(a)
+	switch r.Layout {
+	case store.LayoutNative, store.LayoutText, store.LayoutValue:
+	default:
+		d.fail(a.layout, "of type S names a layout that this version does not know")
+	}
 	switch v := d.it[a.data.name].(type) {
 	case nil:
 		if r.Seal != "" {
@@ -140,16 +144,6 @@ func (d *decoder) content(a *attributes, r *store.Record) {
 	if r.Status == store.StatusCompleted && r.Owner != "" && r.Seal == "" {
 		r.Reason, r.CompletedAt = "", time.Time{}
 	}
-}
-
-func (d *decoder) layout(a *attributes) store.Layout {
-	l := store.Layout(d.text(a.layout))
-	switch l {
-	case store.LayoutNative, store.LayoutText, store.LayoutValue:
-	default:
-		d.fail(a.layout, "of type S names a layout that this version does not know")
-	}
-	return l
 }
 
 func (d *decoder) value(a *attributes, r *store.Record, v types.AttributeValue) {

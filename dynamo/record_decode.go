@@ -33,7 +33,7 @@ func (s *Store) decode(key string, it item) (store.Record, error) {
 
 // record reads what a record says beside its expiry, its result and its steps.
 func (d *decoder) record(a *attributes, key string) store.Record {
-	r := store.Record{Key: key, Reason: d.text(a.reason)}
+	r := store.Record{Key: key}
 	for _, f := range a.fields(&r) {
 		f.read(d)
 	}

@@ -79,8 +79,8 @@ func (e *expression) neverShorter(a *attributes, seen, next store.Record) {
 	e.condition += " AND (attribute_not_exists(#lease) OR #lease <= " + a.lease.value + ")"
 }
 
-// setFields changes what differs between seen and next, except the result and the reason, which
-// says of what kind it is. A zero lease of next keeps the held one.
+// setFields changes what differs between seen and next, except the result. A zero lease of next
+// keeps the held one.
 func (e *expression) setFields(a *attributes, seen, next *store.Record) {
 	had, has := a.fields(seen), a.fields(next)
 	for i, f := range has {
@@ -90,23 +90,19 @@ func (e *expression) setFields(a *attributes, seen, next *store.Record) {
 	}
 }
 
-// setContent replaces the result, wherever the old one was kept, and the reason. What the new one
-// does not need goes even if it was not seen: a leftover that reading hides must not count again
-// under a new commit. The layout goes also if it was seen alone, because reading infers it from a
-// record that names none.
+// setContent replaces the result, wherever the old one was kept, with the reason and the layout,
+// unless setFields has. What the new result does not need goes even if it was not seen: a leftover
+// that reading hides must not count again under a new commit. A layout that reading inferred is not
+// in the record yet.
 func (e *expression) setContent(a *attributes, c content, seen, next store.Record) {
 	e.set(a.data, c.data)
 	e.set(a.parts, textOrNone(c.parts))
 	e.set(a.encoding, textOrNone(c.encoding))
-	e.set(a.reason, textOrNone(next.Reason))
-	if seen.Layout != "" || next.Layout != "" {
-		e.set(a.layout, textOrNone(string(next.Layout)))
+	if next.Reason == seen.Reason {
+		e.set(a.reason, textOrNone(next.Reason))
 	}
-}
-
-func (e *expression) setText(at attribute, seen, next string) {
-	if seen != next {
-		e.set(at, textOrNone(next))
+	if next.Layout == seen.Layout && next.Layout != "" {
+		e.set(a.layout, textValue(string(next.Layout)))
 	}
 }
 

@@ -91,7 +91,7 @@ func (a *attributes) all() []attribute {
 	for _, f := range a.fields(new(store.Record)) {
 		all = append(all, *f.at)
 	}
-	all = append(all, a.data, a.reason, a.parts, a.encoding, a.layout, a.steps)
+	all = append(all, a.data, a.parts, a.encoding, a.steps)
 	if a.composite() {
 		all = append(all, a.sort)
 	}
@@ -120,10 +120,8 @@ func (a *attributes) recordKey() attribute {
 func (a *attributes) encode(r *store.Record, c content) item {
 	it := a.key(r.Key)
 	set(it, a.data, c.data)
-	set(it, a.reason, textOrNone(r.Reason))
 	set(it, a.parts, textOrNone(c.parts))
 	set(it, a.encoding, textOrNone(c.encoding))
-	set(it, a.layout, textOrNone(string(r.Layout)))
 	for _, f := range a.fields(r) {
 		set(it, *f.at, says(f.of).value())
 	}
@@ -163,8 +161,8 @@ type field struct {
 type seconds time.Time
 
 // fields are what a record says beside its key, its result and its steps, in the order in which an
-// update writes it. The reason and the layout are not among them: they go with the result.
-func (a *attributes) fields(r *store.Record) [21]field {
+// update writes it.
+func (a *attributes) fields(r *store.Record) [23]field {
 	return [...]field{
 		{&a.status, (*string)(&r.Status)},
 		{&a.owner, &r.Owner},
@@ -187,6 +185,8 @@ func (a *attributes) fields(r *store.Record) [21]field {
 		{&a.unmarked, &r.Unmarked},
 		{&a.stepNames, &r.StepNames},
 		{&a.derived, &r.Derived},
+		{&a.reason, &r.Reason},
+		{&a.layout, (*string)(&r.Layout)},
 	}
 }
 
