@@ -24,10 +24,9 @@ import (
 // nothingWritten says of a call that it was no write, or that the write was not begun.
 const nothingWritten = true
 
-// attempts watches the attempts that a client makes of one call. The client reports only how the
-// last one ended, and not even that if the context ends while it waits for another one. Whether a
-// write can have been applied depends on all of them. The zero value is ready, and watches one
-// call.
+// attempts watches the attempts that a client makes of one call, because whether a write can have
+// been applied depends on all of them. The client reports only how the last one ended, and not even
+// that if the context ends before the next one.
 type attempts struct {
 	seen   atomic.Bool           // the client lets us watch
 	open   atomic.Int32          // attempts that were applied, or may have been, or may still be
@@ -121,9 +120,8 @@ func answeredNotApplied(err error) bool {
 const refusedBegins = `{"__type":"com.amazonaws.dynamodb.v20120810#ConditionalCheckFailedException"`
 
 // replayProtocol is the protocol of a client with a short way for what every duplicate gets: a
-// refused condition with the held record. The SDK parses the text of an error twice, the first time
-// slowly, only to learn its kind: for a record of 4 KB that takes longer than the rest of the call.
-// Here the beginning tells, and the SDK parses the text once, as it does every other answer.
+// refused condition with the held record. The SDK parses the text of an error twice, first to learn
+// its kind, which for 4 KB takes longer than the rest of the call. Here the beginning tells.
 type replayProtocol struct{ smithyhttp.ClientProtocol }
 
 func readQuickly(o *dynamodb.Options) {

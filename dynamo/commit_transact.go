@@ -15,8 +15,6 @@ import (
 	"github.com/go-idempotent/idempotent/store"
 )
 
-var _ store.Committer = (*Store)(nil)
-
 // What DynamoDB answers to a transaction, and to nothing else.
 const (
 	codeCancelled  = "TransactionCanceledException"

@@ -6,10 +6,9 @@
 //
 // A partition key "id" of type S, no sort key, and time to live enabled on "expiration". A sparse
 // index, [AttentionIndex], finds the records that somebody has to settle; no request needs it.
-// [TableDefinition] is that table as the input of CreateTable, [CreateTable] makes it,
-// [Store.Check] compares an existing one with it, and [Store.Advise] says if the index is missing.
-// The layout is a superset of that of AWS Powertools, so one table can serve both. Attributes that
-// this version does not know are ignored when a record is read and survive when it is changed.
+// [CreateTable] makes the table, and [Store.Check] compares one with its [TableDefinition]. The
+// layout is a superset of that of AWS Powertools, so one table can serve both. Attributes that this
+// version does not know are ignored when a record is read and survive when it is changed.
 //
 // [Config] can rename attributes, and put the record key on a sort key, as AWS Powertools can.
 // Records of Powertools are read whatever language wrote them: data of any type, expirations with a
@@ -22,9 +21,7 @@
 // The request path needs these IAM actions on the table, and no others:
 //
 //	dynamodb:PutItem  dynamodb:UpdateItem  dynamodb:DeleteItem  dynamodb:GetItem
-//	dynamodb:BatchWriteItem  dynamodb:BatchGetItem
-//
-// The last two serve results larger than the inline limit only.
+//	dynamodb:BatchWriteItem  dynamodb:BatchGetItem, for results larger than the inline limit only
 //
 // A [Commit] needs no action of its own, but those of its items, each on its own table:
 // dynamodb:UpdateItem for the record, and for what the handler writes dynamodb:PutItem, UpdateItem,
@@ -47,10 +44,9 @@
 //	a deletion of what expired   a Scan or a Query of everything, a DeleteItem each; before that of a part, a GetItem
 //	a listing                    a Query for each of 10 shards of the index, or a Scan of it; without it a Scan of the table
 //
-// A refused write consumes write capacity for the item as it is: a unit for every KB begun. So many
-// duplicates of one key cost what its record weighs. A large result is kept in items of its own
-// (parts), so that the record stays small and a retry storm does not exhaust the 1,000 write units
-// a second of its partition. See [Config] and
+// A refused write consumes write capacity for the item as it is, a unit for every KB begun: a
+// duplicate costs what its record weighs. So a large result is kept in items of its own (parts),
+// and a retry storm does not exhaust the 1,000 write units a second of a partition. See
 // https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/read-write-operations.html.
 //
 // A result is compressed where [Config] says, and one of more than 1.1 MB in any case: its first

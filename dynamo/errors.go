@@ -85,8 +85,10 @@ func throttled(reason string) store.Throttle {
 	return ""
 }
 
-func rejected(op string, err error) error {
-	return &store.Error{Op: op, Kind: store.FailureRejected, NotApplied: nothingWritten, Err: err}
+func rejected(op string, err error) error { return unwritten(op, store.FailureRejected, err) }
+
+func unwritten(op string, kind store.Failure, err error) error {
+	return &store.Error{Op: op, Kind: kind, NotApplied: nothingWritten, Err: err}
 }
 
 // understood returns what kind of failure an error is, and the error without anything that was

@@ -26,8 +26,6 @@ type scanner interface {
 	dynamodb.DescribeTableAPIClient
 }
 
-var _ store.Lister = (*Store)(nil)
-
 const (
 	opList = "list"
 	opCost = "list cost"

@@ -79,8 +79,7 @@ func defaultAttributes() *attributes {
 		stepNames:     attribute{"step_names", "#step_names", ":step_names"},
 		trace:         attribute{"trace", "#trace", ":trace"},
 		story:         attribute{"story", "#story", ":story"},
-
-		steps: attribute{"steps", "#steps", ":steps"},
+		steps:         attribute{"steps", "#steps", ":steps"},
 
 		sort: attribute{ref: "#sort", value: ":sort"},
 	}

@@ -110,10 +110,7 @@ func (w *partWriter) write(ctx context.Context, pieces [][]byte) error {
 }
 
 func tooLargeResult(op string, size int) error {
-	return &store.Error{
-		Op: op, Kind: store.FailureTooLarge, NotApplied: nothingWritten,
-		Err: fmt.Errorf("the result has %d bytes, more than %d", size, maxResult),
-	}
+	return unwritten(op, store.FailureTooLarge, fmt.Errorf("the result has %d bytes, more than %d", size, maxResult))
 }
 
 // inRounds repeats a request with the parts for which DynamoDB lacked the capacity.
@@ -134,10 +131,8 @@ func inRounds[P any](ctx context.Context, op string, parts []P,
 			return nil
 		}
 		if err := b.wait(ctx, len(left) < len(parts)); err != nil {
-			return &store.Error{
-				Op: op, Kind: store.FailureThrottled, NotApplied: nothingWritten,
-				Err: fmt.Errorf("%d parts were left unprocessed: %w", len(left), err),
-			}
+			return unwritten(op, store.FailureThrottled,
+				fmt.Errorf("%d parts were left unprocessed: %w", len(left), err))
 		}
 		parts = left
 	}

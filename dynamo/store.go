@@ -8,6 +8,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/aws/arn"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
 	"github.com/go-idempotent/idempotent/internal/setup"
@@ -50,6 +51,8 @@ type Store struct {
 var (
 	_ store.Store        = (*Store)(nil)
 	_ store.ResultReader = (*Store)(nil)
+	_ store.Committer    = (*Store)(nil)
+	_ store.Lister       = (*Store)(nil)
 )
 
 // New returns a store on the table, given by its name or ARN. It sends nothing; see [Store.Check].
@@ -156,8 +159,7 @@ type Config struct {
 	InlineLimit int
 	// NoCompression writes results as they are, which the console and other programs can read, for
 	// up to seven times the write units. Without it those of [store.LayoutNative] are compressed
-	// (gzip) where that saves a write unit, from about 700 bytes on. Every store reads what any
-	// other one wrote.
+	// (gzip) where that saves a write unit, from about 700 bytes on. Every store reads both.
 	NoCompression bool
 
 	// Attributes are names of attributes, for a table that AWS Powertools or something else uses.
@@ -172,9 +174,8 @@ type Config struct {
 	Partition string
 }
 
-// Attributes are the names of those attributes of a record that AWS Powertools has and can rename,
-// too. An empty name is the default of both. Two attributes of one name are a configuration error,
-// and so is a name of more than 255 bytes.
+// Attributes are the names of those attributes of a record that AWS Powertools can rename, too. An
+// empty name is the default of both. No two may be the same, and none may have more than 255 bytes.
 //
 // Renaming one on a table with records loses what it held: they are then unreadable, or without
 // owner, lease or result.
@@ -254,10 +255,10 @@ func (c Config) attributes(p *setup.Problems) *attributes {
 // https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_PutItem.html#DDB-PutItem-request-TableName.
 // Compiling a regular expression takes longer than all else that this module does at a start.
 func isTable(name string) bool {
-	if arn := strings.Split(name, ":"); len(arn) == 6 {
-		table, isTable := strings.CutPrefix(arn[5], "table/")
-		return isTable && arn[0] == "arn" && only(lower, arn[1]) && arn[2] == "dynamodb" && only(lower, arn[3]) &&
-			len(arn[4]) == 12 && only(digits, arn[4]) && isTableName(table)
+	if a, err := arn.Parse(name); err == nil {
+		table, isTable := strings.CutPrefix(a.Resource, "table/")
+		return isTable && only(lower, a.Partition) && a.Service == "dynamodb" && only(lower, a.Region) &&
+			len(a.AccountID) == 12 && only(digits, a.AccountID) && isTableName(table)
 	}
 	return isTableName(name)
 }

@@ -5,9 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/aws/arn"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
@@ -15,8 +15,7 @@ import (
 	"github.com/go-idempotent/idempotent/store"
 )
 
-// TableCreator is what [CreateTable] needs of a client, and that of package outbox;
-// [*dynamodb.Client] implements it.
+// TableCreator is the part of [*dynamodb.Client] that [CreateTable] needs, also in package outbox.
 type TableCreator interface {
 	Describer
 	CreateTable(ctx context.Context, in *dynamodb.CreateTableInput,
@@ -30,8 +29,7 @@ type TableCreator interface {
 // that includes status, reason and attempt: nothing that a step or a renewal writes. It is sparse.
 // Records of a handler that executes again after a crash have the two attributes only where
 // somebody has to settle them; those of a handler that refuses crashed executions, or has a
-// resolver, from their claim on. Each entry costs about a write unit to enter and one to leave. A
-// store needs no index to protect requests.
+// resolver, from their claim on. Each entry costs about a write unit to enter and one to leave.
 const AttentionIndex = "attention-index"
 
 // TableDefinition returns the table that a store of this configuration needs, billed on demand,
@@ -143,8 +141,8 @@ func (s *Store) describer() (Describer, error) {
 type checker struct {
 	Describer
 
-	commits  bool   // handlers commit
-	place    string // account and Region of the table of records, empty if it is not known
+	commits  bool    // handlers commit
+	records  arn.ARN // of their table, empty if it is not known
 	problems []string
 	errs     []error
 }
@@ -165,7 +163,7 @@ func (c *checker) checkRecords(ctx context.Context, name string, a *attributes) 
 	if t == nil {
 		return
 	}
-	c.place = placeOf(aws.ToString(t.TableArn))
+	c.records, _ = arn.Parse(aws.ToString(t.TableArn))
 	c.found(name, table.Compare(t, a.definition(name))...)
 	if c.commits && table.Strong(t) {
 		c.found(name, "it has multi-Region strong consistency, and so no transactions: no handler can commit")
@@ -193,7 +191,9 @@ func (c *checker) checkCommitted(ctx context.Context, name string) {
 	if table.Strong(t) {
 		c.found(name, "it has multi-Region strong consistency, and so no transactions: nothing can be committed into it")
 	}
-	if place := placeOf(aws.ToString(t.TableArn)); place != "" && c.place != "" && place != c.place {
+	at, err := arn.Parse(aws.ToString(t.TableArn))
+	known := err == nil && c.records.AccountID != ""
+	if known && (at.Region != c.records.Region || at.AccountID != c.records.AccountID) {
 		c.found(name, "it is in another account or Region than the table of records, and no transaction spans two")
 	}
 }
@@ -240,17 +240,5 @@ func (s *Store) Advise(ctx context.Context) ([]string, error) {
 
 func checkError(call, table string, err error) error {
 	kind, cause := speakable(err)
-	return &store.Error{
-		Op: "check", Kind: kind, NotApplied: nothingWritten,
-		Err: fmt.Errorf("%s of table %q: %w", call, table, cause),
-	}
-}
-
-// placeOf is the Region and account of a table that is given by its ARN, else empty.
-func placeOf(table string) string {
-	arn := strings.Split(table, ":")
-	if len(arn) != 6 {
-		return ""
-	}
-	return arn[3] + ":" + arn[4]
+	return unwritten("check", kind, fmt.Errorf("%s of table %q: %w", call, table, cause))
 }
