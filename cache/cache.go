@@ -5,9 +5,8 @@
 //	lambda.Start(idempotent.Wrap(charge, store))
 //
 // A completed record that refuses a claim is remembered. From then on a delivery of its key is
-// answered without a call of the store, also while the store cannot be reached: a replay, whatever
-// the size of its result, or a mismatch. Everything else goes to the store, which alone decides
-// claims, takeovers and settlements.
+// answered without a call of the store, also while that cannot be reached: a replay, whatever its
+// size, or a mismatch. Everything else goes to the store: claims, takeovers, settlements.
 //
 // # What is guaranteed
 //
@@ -19,9 +18,8 @@
 // The exception is what happens behind the module's back: a person or another program deletes or
 // alters a completed record, the table is restored from a backup, or AWS Powertools overwrites the
 // record. Processes that remember it go on answering with it, until they end or need the room, at
-// the latest until the expiry that the record had. So do without a cache where operators delete
-// records so that a request executes again, and where functions under AWS Powertools share the
-// table.
+// the latest until the expiry it had. So do without a cache where operators delete records so that
+// a request executes again, and where functions under AWS Powertools share the table.
 //
 // # When to use it
 //
@@ -77,8 +75,7 @@ var (
 // If inner keeps results in parts, it has to implement [store.ResultReader]. That,
 // [store.Committer] and [store.Lister] are passed on; what else inner can do is not.
 //
-// It panics with a [*store.ConfigError] if inner is nil, or if maxBytes is less than 1,024, in
-// which not one small record would fit.
+// It panics with a [*store.ConfigError] if inner is nil, or if maxBytes is less than 1,024.
 func New(inner store.Store, maxBytes int) *Store {
 	p := setup.Of("cache.New")
 	p.Addf(setup.IsNil(inner), "the store is nil")
@@ -149,8 +146,7 @@ func (s *Store) Get(ctx context.Context, key string) (store.Record, bool, error)
 }
 
 // ReadResult implements [store.ResultReader]. What it reads for a record that is kept is kept with
-// it. If the store behind cannot read results, the answer is that of the module: a
-// [*store.UnreadableError].
+// it. If the store behind cannot read results, the error is a [*store.UnreadableError].
 func (s *Store) ReadResult(ctx context.Context, r store.Record) ([]byte, error) {
 	if held, found := s.withResult(r, nil); found && held.Parts == "" && ctx.Err() == nil {
 		return bytes.Clone(held.Result), nil
@@ -188,8 +184,7 @@ const (
 	margin = 2 * time.Second
 )
 
-// size is what a record counts in bytes. Go's allocator takes up to a quarter more than a text or a
-// result has.
+// size is what a record counts in bytes. Go's allocator takes up to a quarter more than it has to.
 func size(r store.Record) int {
 	n := len(r.Result) + 16*len(r.Derived)
 	for _, text := range append([]string{

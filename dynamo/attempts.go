@@ -61,8 +61,7 @@ func (a *attempts) attempt(ctx context.Context, in middleware.DeserializeInput, 
 	return out, metadata, err
 }
 
-// explained adds to the error of a call that its context ended how the attempt before failed, if
-// one did.
+// explained adds to the error of a call that its context ended how the attempt before failed.
 func (a *attempts) explained(err error) error {
 	failed := a.failed.Load()
 	if failed == nil || !errors.Is(err, context.DeadlineExceeded) && !errors.Is(err, context.Canceled) {
@@ -83,8 +82,7 @@ func (e *endedError) Error() string {
 
 func (e *endedError) Unwrap() []error { return []error{e.ended, e.before} }
 
-// notApplied reports whether no attempt of a call that failed or was refused was applied or can
-// still be.
+// notApplied reports whether no attempt of a call that failed was applied or can still be.
 func (a *attempts) notApplied() bool { return a.seen.Load() && a.open.Load() == 0 }
 
 // neverSent reports whether no connection could be made, so that no byte of the request left.
@@ -160,14 +158,12 @@ func (p replayProtocol) DeserializeResponse(
 // the time of all, and what was written or read before it is not written or read again.
 const (
 	// shortestTry is what a request has in any case, slowest the network in bytes per second for
-	// which the first try is long enough. Each further try has twice the time, so a network that is
-	// slower still gets its answer.
+	// which the first try is long enough. Each further try has twice the time, for a slower one.
 	shortestTry = time.Second
 	slowest     = 512 << 10
 )
 
-// patiently repeats a request of size bytes until an answer does not say to come again, or the time
-// of ctx is over.
+// patiently repeats a request of size bytes while answers say to come again and ctx has time.
 func patiently(ctx context.Context, size int, request func(context.Context) error) error {
 	var b backoff
 	for try := shortestTry + time.Duration(size)*time.Second/slowest; ; try *= 2 {

@@ -88,8 +88,7 @@ type Item struct {
 }
 
 // Put writes a whole item: row is a struct, a map, or what else attributevalue.MarshalMap takes, as
-// it is now. The options are [IfAbsent], [ReturnOld] and functions of the caller that change the
-// SDK's write.
+// it is now. The options are [IfAbsent], [ReturnOld] and functions that change the SDK's write.
 func Put(table string, row any, opts ...func(*types.Put)) Item {
 	it, err := itemOf(row)
 	if err != nil {
@@ -154,8 +153,7 @@ func itemOf(row any) (item, error) {
 	return m.Value, nil
 }
 
-// attributeOf returns a value as DynamoDB has it. attributevalue would take one of the SDK for a
-// struct.
+// attributeOf returns a value as DynamoDB has it. attributevalue takes one of the SDK for a struct.
 func attributeOf(v any) (types.AttributeValue, error) {
 	if value, is := v.(types.AttributeValue); is {
 		return value, nil
@@ -180,8 +178,7 @@ type writes []types.TransactWriteItem
 // Len implements [store.Writes].
 func (w writes) Len() int { return len(w) }
 
-// newWrites returns the items, or all reasons why some could not be made. What DynamoDB checks it
-// does not check.
+// newWrites returns the items, or all reasons why some could not be made. DynamoDB checks the rest.
 func newWrites(items []Item) (writes, error) {
 	if len(items) > maxItems {
 		return nil, fmt.Errorf("%d items are more than %d, which is how many a commit takes", len(items), maxItems)

@@ -50,8 +50,7 @@
 // https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/read-write-operations.html.
 //
 // A result is compressed where [Config] says, and one of more than 1.1 MB in any case: its first
-// parts are written before its end is. What is read back is verified by the commit of the record,
-// over the result as it was before.
+// parts are written before its end is. The commit verifies what is read back and expanded.
 //
 // The steps of an execution are attributes of its record until the update that completes it removes
 // them. To record one costs a write unit for every KB that the record then has. A takeover brings
@@ -81,11 +80,10 @@
 //		o.HTTPClient = awshttp.NewBuildableClient().WithTimeout(time.Second)
 //	})
 //
-// A result of several megabytes needs a longer timeout than that. A failed write is reported as not
-// applied only if every attempt was answered, or never left. The store sees the attempts through
-// the options it passes with each call; with a client that ignores them, no failed write counts as
-// not applied. An HTTP client that repeats requests by itself hides attempts from the SDK and from
-// the store: do not use one.
+// A result of several megabytes needs a longer timeout. A failed write is reported as not applied
+// only if every attempt was answered, or never left. The store sees the attempts through the
+// options it passes with each call; with a client that ignores them, no failed write counts as not
+// applied. An HTTP client that repeats requests by itself hides attempts: do not use one.
 //
 // # Global tables
 //

@@ -122,8 +122,7 @@ func kindOf(err error) store.Failure {
 		errors.As(err, &timeout) && timeout.Timeout(), status == http.StatusRequestTimeout:
 		return store.FailureTimeout
 	case status == http.StatusBadRequest && code == "":
-		// DynamoDB says what it refuses. An answer that does not was cut short, or comes from
-		// something in between.
+		// DynamoDB says what it refuses: this was cut short, or comes from something in between.
 		return store.FailureUnavailable
 	case status == http.StatusTooManyRequests:
 		return store.FailureThrottled
@@ -225,9 +224,8 @@ func statusOf(err error) int {
 }
 
 // speakable returns what kind of failure err is, and err itself if its text is known to hold
-// nothing of what was written or read. The message of a rejection may quote values, and so may that
-// of an unknown error and an answer that cannot be decoded: of these it keeps the call, the status,
-// the code and the request id.
+// nothing of what was written or read. A rejection may quote values, and so may an unknown error
+// and an answer that cannot be decoded: of these it keeps the call, status, code and request id.
 func speakable(err error) (store.Failure, error) {
 	kind := kindOf(err)
 	code, message := answer(err)

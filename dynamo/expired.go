@@ -115,8 +115,7 @@ func (x *expiring) isRecord(it item) bool {
 	}
 }
 
-// isMessage reports whether an item is a message that was delivered: until then it is due, also
-// when it was given up.
+// isMessage reports whether an item is a message that was delivered. One that was given up is due.
 func (x *expiring) isMessage(it item) bool {
 	d := decoder{it: it}
 	for _, name := range []string{"topic", "body", "owner"} {
@@ -153,8 +152,7 @@ func (x *expiring) isLoosePart(ctx context.Context, part string, it item) (bool,
 	return true, nil
 }
 
-// partOf takes the key of a part apart, see partKey. Keys of records may have a #, neither a commit
-// nor a number has one.
+// partOf takes the key of a part apart, see partKey. Only the key of the record may have a # in it.
 func partOf(part string) (key, seal string, ok bool) {
 	fields := strings.Split(part, "#")
 	last := len(fields) - 1

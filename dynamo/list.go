@@ -145,8 +145,7 @@ func (l *listing) ofTable(s *Store, q store.Query) dynamodb.QueryInput {
 }
 
 // read is a read with these conditions: a Query, or, without a condition on the key, what a Scan
-// shares with it. It returns these attributes of each record, which are all that the conditions
-// name beside a partition key.
+// shares with it. It returns these attributes, all that the conditions name beside a partition key.
 func (l *listing) read(s *Store, q store.Query, returns ...attribute) dynamodb.QueryInput {
 	l.use(returns...)
 	refs := make([]string, len(returns))
@@ -193,8 +192,7 @@ func (s *Store) decodeListed(it item, indexed bool) (store.Record, error) {
 	return r, nil
 }
 
-// listError tells an index that is missing, or not ready, from other failures: DynamoDB has one
-// code for all.
+// listError tells an index that is missing or not ready from other failures of the same code.
 func (s *Store) listError(err error, index bool) error {
 	_, text := answer(err)
 	if index && (strings.Contains(text, "specified index") || strings.Contains(text, "backfilling")) {

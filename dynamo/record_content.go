@@ -17,8 +17,7 @@ import (
 	"github.com/go-idempotent/idempotent/store"
 )
 
-// encodingIdentity names the encoding of data of type B that is the result itself. An encoding that
-// a later version adds is unreadable for this one.
+// encodingIdentity names the encoding of data of type B that is the result itself.
 const encodingIdentity = "identity"
 
 // content is how a result is kept: as data, with an encoding if that is of type B, or in parts,
@@ -79,11 +78,7 @@ func (s *Store) keep(
 }
 
 // laidOut keeps a result as other readers of the table expect it: in the record, whatever its size.
-func laidOut(op string, r store.Record) (content, error) {
-	var (
-		c   content
-		err error
-	)
+func laidOut(op string, r store.Record) (c content, err error) {
 	switch {
 	case r.Layout == store.LayoutText && utf8.Valid(r.Result):
 		c.data = textValue(string(r.Result))
@@ -192,8 +187,7 @@ func (d *decoder) parts(a *attributes, r *store.Record) {
 }
 
 // valueOf keeps a result of idempotent.LayoutValue as AWS Powertools for TypeScript does. DynamoDB
-// rejects what it cannot hold: a number of more than 38 digits, an empty member name, more than 32
-// levels.
+// rejects a number of more than 38 digits, an empty member name, and more than 32 levels.
 func valueOf(text []byte) (types.AttributeValue, error) {
 	decoder := json.NewDecoder(bytes.NewReader(text))
 	decoder.UseNumber()
@@ -229,8 +223,7 @@ func encodeValue(v any) types.AttributeValue {
 	}
 }
 
-// textOf returns the canonical JSON of a value, which anyone may have written. Sets become arrays,
-// bytes base64.
+// textOf returns the canonical JSON of a value, whoever wrote it. Sets become arrays, bytes base64.
 func textOf(v types.AttributeValue) ([]byte, error) {
 	plain, err := decodeValue(v)
 	if err != nil {

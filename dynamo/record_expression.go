@@ -79,8 +79,7 @@ func (e *expression) neverShorter(a *attributes, seen, next store.Record) {
 	e.condition += " AND (attribute_not_exists(#lease) OR #lease <= " + a.lease.value + ")"
 }
 
-// setFields changes what differs between seen and next, except the result. A zero lease of next
-// keeps the held one.
+// setFields changes what differs between seen and next. A zero lease of next keeps the held one.
 func (e *expression) setFields(a *attributes, seen, next *store.Record) {
 	had, has := a.fields(seen), a.fields(next)
 	for i, f := range has {
@@ -90,10 +89,10 @@ func (e *expression) setFields(a *attributes, seen, next *store.Record) {
 	}
 }
 
-// setContent replaces the result, wherever the old one was kept, with the reason and the layout,
-// unless setFields has. What the new result does not need goes even if it was not seen: a leftover
-// that reading hides must not count again under a new commit. A layout that reading inferred is not
-// in the record yet.
+// setContent replaces the result, wherever the old one was kept, and its reason and layout, unless
+// setFields does. What the new one does not need goes even if it was not seen: a leftover that
+// reading hides must not count again under a new commit. The layout that was seen may not be in the
+// record: reading may have inferred it.
 func (e *expression) setContent(a *attributes, c content, seen, next store.Record) {
 	e.set(a.data, c.data)
 	e.set(a.parts, textOrNone(c.parts))

@@ -57,8 +57,7 @@ func splitParts(s string) (list, encoding string) {
 }
 
 // partKey is the key of part n, counted from 1. The commit names the owner and the digest of the
-// whole, so neither a stale owner nor a repeated write with another result ever touches the parts
-// that a record names.
+// whole, so no stale owner and no write of another result touches the parts that a record names.
 func partKey(key, seal string, n int) string {
 	return key + "#" + seal + "#" + strconv.Itoa(n)
 }

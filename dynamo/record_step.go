@@ -150,8 +150,7 @@ func (a *attributes) step(n int, name string) attribute {
 }
 
 // setSteps changes steps and counts the write. A completion drops all that were seen, and their
-// count where there may be one. A completed record has none, or those of another program, which
-// nobody sees.
+// count where there may be one. A completed record has none, or some that nobody sees.
 func (e *expression) setSteps(a *attributes, seen, next store.Record, changes []stepChange) {
 	switch {
 	case next.Status != store.StatusCompleted:

@@ -36,8 +36,7 @@ type Client interface {
 // Store is a [store.Store] on a DynamoDB table. Make one with [New]; every method of the zero value
 // returns an error. It is safe for concurrent use, and one store serves any number of handlers.
 //
-// Errors are [*store.UnreadableError] and [*store.Error]; their texts carry neither keys nor
-// results.
+// Errors are [*store.UnreadableError] and [*store.Error]; their texts carry no keys and no results.
 type Store struct {
 	client      Client
 	table       string
@@ -121,8 +120,7 @@ func (s *Store) written(ctx context.Context, op, key string, a *attempts, err er
 	return held, false, err
 }
 
-// refuser returns the record that refused a write. Some implementations of DynamoDB's API do not
-// send it: then it is read.
+// refuser returns the record that refused a write. Some servers do not send it: then it is read.
 func (s *Store) refuser(ctx context.Context, op, key string, a *attempts, old item) (store.Record, error) {
 	if len(old) > 0 {
 		return s.decode(key, old)
