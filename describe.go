@@ -97,11 +97,11 @@ func (w *wrapped) describe(ctx context.Context, src *source) (Description, error
 	if w.keys.records != nil {
 		return d, nil
 	}
-	scope, err := w.shape.scope(ctx, src)
+	who, err := w.keys.caller(ctx, src)
 	if err != nil {
 		return Description{}, err
 	}
-	for _, part := range scope {
+	for _, part := range src.http.ScopeParts(tenantID(ctx), who, w.keys.selects) {
 		d.Scope = append(d.Scope, ScopePart(part))
 	}
 	return d, nil

@@ -10,6 +10,7 @@ import (
 	"github.com/aws/aws-lambda-go/lambdacontext"
 
 	"github.com/go-idempotent/idempotent/fingerprint"
+	"github.com/go-idempotent/idempotent/internal/gateway"
 	"github.com/go-idempotent/idempotent/internal/numbers"
 	"github.com/go-idempotent/idempotent/jmespath"
 	"github.com/go-idempotent/idempotent/store"
@@ -159,6 +160,15 @@ func (k *keys) invalid(source, reason string, err error) error {
 
 func (k *keys) refused(source string, err error) error {
 	return &Error{Kind: ErrRefused, Operation: k.operation, Field: source, Err: err}
+}
+
+// caller is nobody, without a name, if neither an HTTP request nor [WithTenant] tells who it is.
+func (k *keys) caller(ctx context.Context, src *source) (gateway.Caller, error) {
+	if k.tenant == nil {
+		return src.http.Caller, nil
+	}
+	tenant, err := k.tenantOf(ctx, src)
+	return gateway.CallerOf("tenant", tenant), err
 }
 
 // tenantOf fails without a tenant, so that nobody gets into a shared scope by accident.

@@ -15,7 +15,6 @@ import (
 type shape interface {
 	// identify says what a delivery stands for, before any I/O.
 	identify(ctx context.Context, src *source) (request, error)
-	scope(ctx context.Context, src *source) ([]gateway.ScopePart, error)
 	// answers reports whether a.out is the answer, beside a.err. It notes what a.out announces.
 	answers(a *answer) bool
 	// untouched reports whether a result that is not stored says that nothing has happened.

@@ -73,7 +73,7 @@ func (s *httpShape) identify(ctx context.Context, src *source) (request, error) 
 	if s.keys.records != nil {
 		return s.keys.sharedRequest(key, src)
 	}
-	who, err := s.caller(ctx, src)
+	who, err := s.keys.caller(ctx, src)
 	if err != nil {
 		return request{}, err
 	}
@@ -123,14 +123,6 @@ func (s *httpShape) lacksKey(r *gateway.Request, err error) bool {
 	}
 	failed, ok := errors.AsType[*jmespath.Error](err)
 	return ok && failed.Nothing
-}
-
-func (s *httpShape) caller(ctx context.Context, src *source) (gateway.Caller, error) {
-	if s.keys.tenant == nil {
-		return src.http.Caller, nil
-	}
-	tenant, err := s.keys.tenantOf(ctx, src)
-	return gateway.CallerOf("tenant", tenant), err
 }
 
 // requireTenant refuses a caller whom an authorizer let in without a usable name, because those
@@ -259,9 +251,4 @@ func (s *httpShape) refuse(src *source, err error) (out any, _ error) {
 // around the protection by another spelling.
 func (h HTTP) protects(r *gateway.Request) bool {
 	return slices.ContainsFunc(r.Paths(), func(path string) bool { return h.Protect(r.Method, path) })
-}
-
-func (s *httpShape) scope(ctx context.Context, src *source) ([]gateway.ScopePart, error) {
-	who, err := s.caller(ctx, src)
-	return src.http.ScopeParts(tenantID(ctx), who, s.keys.selects), err
 }

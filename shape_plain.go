@@ -78,19 +78,6 @@ func (s *plainShape) present(_ *source, a *answer, p presentation) error {
 
 func (*plainShape) refuse(_ *source, err error) (out any, _ error) { return nil, err }
 
-func (s *plainShape) scope(ctx context.Context, src *source) ([]gateway.ScopePart, error) {
-	id := tenantID(ctx)
-	switch {
-	case s.keys.tenant != nil:
-		tenant, err := s.keys.tenantOf(ctx, src)
-		return src.http.ScopeParts(id, gateway.CallerOf("tenant", tenant), true), err
-	case id != "":
-		return []gateway.ScopePart{{Name: "tenant of the invocation", Value: id}}, nil
-	default:
-		return nil, nil
-	}
-}
-
 // payloadOf returns a function that adds to a fingerprint what all deliveries of an event have in
 // common: the whole event, if its type is the user's own; the payload, if it is a message of a
 // queue or a stream. It returns nil, and adds a problem, for any other type of package events.

@@ -1,7 +1,6 @@
 package gateway
 
 import (
-	"cmp"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -60,7 +59,7 @@ func (r *Request) ScopeParts(tenantID string, who Caller, selected bool) []Scope
 		}
 	}
 	add("tenant of the invocation", tenantID)
-	add("caller", cmp.Or(who.source, anonymous))
+	add("caller", who.source)
 	for i, value := range who.parts[:who.count] {
 		parts = append(parts, ScopePart{Name: callerParts[who.source][i], Value: value, Personal: true})
 	}
