@@ -42,30 +42,38 @@ type keys struct {
 // selected returns the key that an option finds, empty if the event has none and needs none. If
 // another program shares the records, it is the whole record key.
 func (k *keys) selected(src *source, needed bool) (string, error) {
+	key, err := k.find(src)
+	if key == "" && err == nil {
+		err = k.missing(k.place(), needed)
+	}
+	return key, err
+}
+
+func (k *keys) find(src *source) (string, error) {
 	if k.key != nil {
-		return k.keyOf(src, needed)
+		return k.keyOf(src)
 	}
 	payload, err := src.json()
 	if err != nil {
 		return "", err
 	}
 	if k.keyPath == nil { // the whole event is the key, which only shared records allow
-		return k.sharedKey(payload, true, needed)
+		return k.shared(sourceKeyPath, payload, k.records.key)
 	}
-	selection, err := k.keyPath.Search(k.asRead(payload))
+	selection, err := k.keyPath.Search(k.numbers.Read(payload))
 	if err != nil {
 		return "", k.unsearchable(err)
 	}
 	switch selection.Presence() {
 	case jmespath.Missing:
-		return "", k.missing(k.place(), needed)
+		return "", nil
 	case jmespath.Partial:
 		// also where no key is needed: half a key is a mistake, not a choice
 		return "", k.missing(k.place()+", of which a part is missing", true)
 	case jmespath.Present:
 	}
 	if k.records != nil {
-		return k.sharedKey(selection.JSON(), false, needed)
+		return k.shared(sourceKeyPath, selection.JSON(), k.records.key)
 	}
 	if k.roundsNumber(k.keyPath, selection.JSON()) {
 		return "", k.invalid(k.place(), reasonInexact, nil)
@@ -75,14 +83,6 @@ func (k *keys) selected(src *source, needed bool) (string, error) {
 		return "", k.invalid(k.place(), "has no canonical form", err)
 	}
 	return string(key), nil
-}
-
-// asRead returns an event with its numbers as the handler, or the other program, reads them.
-func (k *keys) asRead(event []byte) []byte {
-	if k.numbers == nil || k.records != nil {
-		return event
-	}
-	return k.numbers.Read(event)
 }
 
 // roundsNumber reports whether a selection has a number that the handler would read as another one.
@@ -114,20 +114,16 @@ func (k *keys) canonical(doc []byte) ([]byte, error) {
 	return fingerprint.CanonicalFolding(nil, doc)
 }
 
-func (k *keys) keyOf(src *source, needed bool) (string, error) {
+func (k *keys) keyOf(src *source) (string, error) {
 	in, err := src.event()
 	if err != nil {
 		return "", err
 	}
 	key, err := k.key(in)
-	switch {
-	case err != nil:
+	if err != nil {
 		return "", k.invalid(sourceEvent, "was refused by the function of WithKey"+typeOf(err), err)
-	case key == "":
-		return "", k.missing(sourceEvent, needed)
-	default:
-		return key, nil
 	}
+	return key, nil
 }
 
 func (k *keys) missing(source string, needed bool) error {
@@ -162,7 +158,7 @@ func (k *keys) refused(source string, err error) error {
 	return &Error{Kind: ErrRefused, Operation: k.operation, Field: source, Err: err}
 }
 
-// caller is nobody, without a name, if neither an HTTP request nor [WithTenant] tells who it is.
+// caller is the zero Caller if neither an HTTP request nor [WithTenant] says who it is.
 func (k *keys) caller(ctx context.Context, src *source) (gateway.Caller, error) {
 	if k.tenant == nil {
 		return src.http.Caller, nil
@@ -227,7 +223,7 @@ func (k *keys) covered(src *source) (selection jmespath.Value, err error) {
 	if err != nil {
 		return selection, err
 	}
-	if selection, err = k.fingerprintPath.Search(k.asRead(payload)); err != nil {
+	if selection, err = k.fingerprintPath.Search(k.numbers.Read(payload)); err != nil {
 		return selection, k.invalid(sourceFingerprint, "fails: "+err.Error(), err)
 	}
 	if selection.Presence() != jmespath.Present {
@@ -251,19 +247,16 @@ func (k *keys) addFingerprintOf(h *fingerprint.Hash, in any) error {
 	return nil
 }
 
-func (k *keys) sharedKey(selection []byte, whole, needed bool) (string, error) {
+// shared returns what the other program makes of a selection.
+func (k *keys) shared(source string, selection []byte, theirs func([]byte) (string, error)) (string, error) {
 	if k.folds(selection) {
-		return "", k.invalid(sourceKeyPath, "has names that differ only in case", nil)
+		return "", k.invalid(source, "has names that differ only in case", nil)
 	}
-	key, err := k.records.key(selection, whole)
-	switch {
-	case err != nil:
-		return "", k.invalid(sourceKeyPath, err.Error(), err)
-	case key == "":
-		return "", k.missing(k.place(), needed)
-	default:
-		return key, nil
+	made, err := theirs(selection)
+	if err != nil {
+		return "", k.invalid(source, err.Error(), err)
 	}
+	return made, nil
 }
 
 // folds reports whether the handler may read names that another program tells apart as one.
@@ -289,14 +282,7 @@ func (k *keys) sharedRequest(key string, src *source) (request, error) {
 	if err != nil {
 		return request{}, err
 	}
-	covered := selection.JSON()
-	if k.folds(covered) {
-		return request{}, k.invalid(sourceFingerprint, "has names that differ only in case", nil)
-	}
-	req.fingerprint, err = k.records.fingerprint(covered)
-	if err != nil {
-		err = k.invalid(sourceFingerprint, err.Error(), err)
-	}
+	req.fingerprint, err = k.shared(sourceFingerprint, selection.JSON(), k.records.fingerprint)
 	return req, err
 }
 
@@ -311,7 +297,7 @@ func recordKey(operation string, h *fingerprint.Hash) string {
 type sharedRecords interface {
 	// key returns the record key of a selection, or of the whole event, empty if that has no
 	// content. The errors continue a sentence that begins with the selection.
-	key(selection []byte, whole bool) (string, error)
+	key(selection []byte) (string, error)
 	fingerprint(selection []byte) (string, error)
 	// encode returns what the record keeps of a result in JSON, or of a failure.
 	encode(result []byte, failure bool) ([]byte, error)

@@ -100,7 +100,7 @@ func WithPowertools(p Powertools) Option {
 			}
 			java := strings.HasPrefix(string(codec.Language()), string(powertools.Java))
 			r := &powertoolsRecords{
-				codec: codec, prefix: prefix, out: out,
+				codec: codec, prefix: prefix, out: out, whole: c.keys.keyPath == nil,
 				layout: store.LayoutText, rawText: java && out.Kind() == reflect.String,
 			}
 			if p.Language == PowertoolsTypeScript {
@@ -123,9 +123,8 @@ func (c *config) checkCallers() {
 		return
 	}
 	c.Addf(true, "%s: keys of Powertools hold no caller, so that one caller can get the answer of another: let the path "+
-		"of WithKeyPath select who "+
-		"calls, such as requestContext.authorizer.principalId, or say with Powertools.AllCallers that all callers "+
-		"share keys", optionPowertools)
+		"of WithKeyPath select who calls, such as requestContext.authorizer.principalId, or say with "+
+		"Powertools.AllCallers that all callers share keys", optionPowertools)
 }
 
 func (p Powertools) prefix(wrong *setup.Problems) string {
@@ -179,14 +178,14 @@ func (c *config) checkShared() {
 type powertoolsRecords struct {
 	codec  *powertools.Codec
 	prefix string
-	// rawText says that results are strings of Java, which keeps them without quotes.
-	rawText bool
-	out     reflect.Type // of results
-	layout  store.Layout
+	// whole: the whole event is the key. rawText: results are strings of Java, kept without quotes.
+	whole, rawText bool
+	out            reflect.Type // of results
+	layout         store.Layout
 }
 
-func (r *powertoolsRecords) key(selection []byte, whole bool) (string, error) {
-	if whole && r.codec.Missing(selection) {
+func (r *powertoolsRecords) key(selection []byte) (string, error) {
+	if r.whole && r.codec.Missing(selection) {
 		return "", nil
 	}
 	digest, err := r.codec.Digest(selection)

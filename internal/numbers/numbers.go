@@ -154,9 +154,10 @@ func inField(of reflect.Type, tag reflect.StructTag) reflect.Type {
 const inexact = "\uE000idempotent: a number that a float changes\uE000"
 
 // Read returns the event as the handler reads it: with one spelling of each number, and inexact in
-// the place of those that a float changes. An event that is no JSON comes back as it is.
+// the place of those that a float changes. An event that is no JSON comes back as it is, and so
+// does any if n is nil.
 func (n *Places) Read(event []byte) []byte {
-	if !json.Valid(event) {
+	if n == nil || !json.Valid(event) {
 		return event
 	}
 	r := reader{event: event}
