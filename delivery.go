@@ -324,9 +324,8 @@ func (d *delivery) storeErr() error {
 }
 
 func throttleOf(err error) store.Throttle {
-	failed, is := errors.AsType[*store.Error](err)
-	if !is {
-		return ""
+	if failed, is := errors.AsType[*store.Error](err); is {
+		return failed.Throttle
 	}
-	return failed.Throttle
+	return ""
 }

@@ -275,8 +275,12 @@ func typeOf(err error) string {
 
 // Errors name the place of what they are about with these texts.
 const (
-	sourceHeader = "header " // and its name
-	sourceEvent  = "the event"
+	sourceHeader      = "header " // and its name
+	sourceEvent       = "the event"
+	sourceKeyPath     = "the selection of WithKeyPath"
+	sourceFingerprint = "the selection of WithFingerprintPath"
+	optionTenant      = "WithTenant"
+	optionFingerprint = "WithFingerprint" // the function, not the path
 )
 
 func elemOf(t reflect.Type) reflect.Type {

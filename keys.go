@@ -303,11 +303,3 @@ type sharedRecords interface {
 	encode(result []byte, failure bool) ([]byte, error)
 	decode(r store.Record) ([]byte, error)
 }
-
-// Errors name the place of what they are about with these texts.
-const (
-	sourceKeyPath     = "the selection of WithKeyPath"
-	sourceFingerprint = "the selection of WithFingerprintPath"
-	optionTenant      = "WithTenant"
-	optionFingerprint = "WithFingerprint" // the function, not the path
-)

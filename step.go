@@ -49,12 +49,9 @@ func Step[T any](ctx context.Context, name string, f func(ctx context.Context) (
 		}
 	}
 	c, protected := execution.From(ctx)
+	reason := "its function is nil"
 	switch {
 	case f == nil:
-		return s.out, &Error{
-			Kind: ErrStepRefused, Operation: c.Operation, RecordKey: c.RecordKey, Step: name,
-			Reason: "its function is nil",
-		}
 	case protected:
 		if fault := c.Steps.Step(ctx, name, s); fault != nil {
 			return s.out, (*Error)(fault)
@@ -68,11 +65,10 @@ func Step[T any](ctx context.Context, name string, f func(ctx context.Context) (
 		}
 		return out, err
 	default:
-		return s.out, &Error{
-			Kind: ErrStepRefused, Step: name,
-			Reason: "its context belongs to no delivery: pass on the one that the handler was given, or say so with " +
-				"Unprotected",
-		}
+		reason = "its context belongs to no delivery: pass on the one that the handler was given, or say so with Unprotected"
+	}
+	return s.out, &Error{
+		Kind: ErrStepRefused, Operation: c.Operation, RecordKey: c.RecordKey, Step: name, Reason: reason,
 	}
 }
 
