@@ -51,8 +51,7 @@ const (
 	// failed is executed again, and one whose execution succeeded never is.
 	Cautious Effects = iota
 	// Repeatable effects do no harm if they are repeated, because each downstream takes the
-	// [DerivedKey] and recognises it. After a crash, and where a result could not be stored, the
-	// request is executed again once the lease has ended.
+	// [DerivedKey] and recognises it.
 	Repeatable
 	// Unrepeatable effects must never be repeated unasked: after a crash or a failure the record
 	// becomes UNKNOWN, and nobody executes again until it is settled. A handler with steps must
@@ -137,8 +136,6 @@ func userFunc(option string, f any, set func(*config)) Option {
 	return optionFunc(func(c *config) {
 		set(c)
 		c.given[option] = reflect.TypeOf(f)
-		if reflect.ValueOf(f).IsNil() {
-			c.Addf(true, "%s: the function is nil", option)
-		}
+		c.Addf(reflect.ValueOf(f).IsNil(), "%s: the function is nil", option)
 	})
 }

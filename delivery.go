@@ -74,7 +74,7 @@ func (d *delivery) run(ctx context.Context) { //nolint:contextcheck // the trace
 		d.outcome = report.Resolved
 		d.present(presentation{stored: true, replayed: true, text: d.result, expires: r.Expires})
 	case report.CommitFailed:
-		d.commitFailed(r.Err)
+		d.refuse(d.failure(errAnswered, "", r.Err))
 	default:
 		err := d.failure(sentinelOf(r.Outcome), r.Reason, r.Err)
 		err.RetryAfter = r.RetryAfter
@@ -111,7 +111,7 @@ func (d *delivery) own(r protocol.Result) {
 	}
 	if _, isHTTP := d.shape.(*httpShape); isHTTP && !d.answer.given && d.protocol.CommitFailed(d.answer.err) &&
 		d.protocol.Report.Settlement != report.Completed { // else it was called final, and is replayed
-		d.commitFailed(d.answer.err) // a client that may retry is told so
+		d.refuse(d.failure(errAnswered, "", d.answer.err)) // a client that may retry is told so
 		return
 	}
 	d.outcome = report.Executed
@@ -122,8 +122,6 @@ func (d *delivery) own(r protocol.Result) {
 		d.unanswered = err
 	}
 }
-
-func (d *delivery) commitFailed(err error) { d.refuse(d.failure(errAnswered, "", err)) }
 
 // committed answers with what the handler has committed, and not with what it did then.
 func (d *delivery) committed(r protocol.Result) {

@@ -249,7 +249,6 @@ var kinds = map[error]kind{
 	ErrLeaseLost:        {name: errortype.As[errortype.CommitError]},
 }
 
-// sentinelOf returns the sentinel of an outcome of the protocol that is no answer.
 func sentinelOf(outcome report.Outcome) error {
 	for sentinel, k := range kinds {
 		if k.outcome == outcome {

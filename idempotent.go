@@ -85,9 +85,8 @@ type Handler[In, Out any] struct{ wrapped *wrapped }
 //
 // The handler is an HTTP handler if In is an events.APIGatewayV2HTTPRequest,
 // events.APIGatewayProxyRequest, events.LambdaFunctionURLRequest or events.ALBTargetGroupRequest,
-// or a pointer to one, and Out is the response that belongs to it. Behind IAM authorization the
-// people who share a federated role (SAML, OIDC) are one caller of it, unless their sessions are
-// named by e-mail addresses: use [WithTenant] for them.
+// or a pointer to one, and Out is the response that belongs to it. Behind IAM authorization people
+// who share a federated role are mostly one caller, see [WithHTTP]: use [WithTenant] for them.
 //
 // Every other handler needs [WithOperation], and [WithKey] or [WithKeyPath]. Three events have a
 // key of their own: an events.SQSMessage its message id, or, in a FIFO queue whose producer gave it

@@ -23,15 +23,13 @@ func encodeJSON(v any) ([]byte, error) {
 	err := encoder.Encode(v)
 	// lambda.NewHandler would send this value as a stream.
 	if _, ok := v.(io.Reader); ok && (err != nil || bytes.HasPrefix(text, []byte("{}"))) {
-		return nil, errStream
+		return nil, errors.New("idempotent: the result is a stream, which cannot be stored and replayed")
 	}
 	if err != nil {
 		return nil, encodeErrorOf(err)
 	}
 	return bytes.TrimSuffix(text, []byte("\n")), nil
 }
-
-var errStream = errors.New("idempotent: the result is a stream, which cannot be stored and replayed")
 
 // written has room for what is written once, and for what an HTTP response is announced with.
 type written []byte

@@ -178,13 +178,11 @@ func (k *keys) tenantOf(ctx context.Context, src *source) (string, error) {
 	case err != nil:
 		return "", k.refused(optionTenant, &quietError{err})
 	case tenant == "":
-		return "", k.refused(optionTenant, errNoTenant)
+		return "", k.refused(optionTenant, errors.New("it returned no tenant"))
 	default:
 		return tenant, nil
 	}
 }
-
-var errNoTenant = errors.New("it returned no tenant")
 
 // tenantID returns the tenant of an invocation, empty in a function without tenant isolation. Two
 // such tenants never share a record, although one caller may act for both.
@@ -272,7 +270,6 @@ func (k *keys) folds(doc []byte) bool {
 	return err == nil
 }
 
-// sharedRequest has a fingerprint only if there is a fingerprint path.
 func (k *keys) sharedRequest(key string, src *source) (request, error) {
 	req := request{recordKey: key}
 	if k.fingerprintPath == nil {

@@ -116,9 +116,8 @@ func WithTiming(t Timing) Option {
 // the record UNKNOWN all the same. Wrap refuses Repeatable together with a resolver.
 //
 // Say Unrepeatable if the service that has the effect takes no key. A response that is not stored
-// then makes the record UNKNOWN, except one of the statuses 401, 403 and 429 without an error. If
-// another response says that nothing has happened yet, for example a 503 before the effect was
-// tried, return it with an error marked [NotExecuted]: then the key is released.
+// then makes the record UNKNOWN, see [WithHTTP]. If it says that nothing has happened yet, for
+// example a 503 before the effect was tried, return it with an error marked [NotExecuted].
 func WithEffects(e Effects) Option {
 	return optionFunc(func(c *config) {
 		c.settings.Repeatable, c.settings.RefuseFailed = e == Repeatable, e == Unrepeatable
@@ -145,8 +144,7 @@ func WithEffects(e Effects) Option {
 //
 // An error counts as StillUnknown, and so does a result that would not be stored if the handler
 // returned it; the observer gets the error. If the resolver panics, the record becomes UNKNOWN too,
-// and the panic continues. After a crash the handler never runs before the resolver was asked, and
-// its steps have start marks, as those of [Unrepeatable] effects.
+// and the panic continues. After a crash the handler never runs before the resolver was asked.
 func WithResolver[In, Out any](resolver func(ctx context.Context, x Execution, in In) (Resolution[Out], error)) Option {
 	return userFunc("WithResolver", resolver, func(c *config) {
 		c.resolver = func(ctx context.Context, x Execution, in any) (found, error) {

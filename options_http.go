@@ -110,7 +110,6 @@ func WithHTTP(h HTTP) Option {
 	})
 }
 
-// checkHTTP finds contradictions between WithHTTP and other options.
 func (c *config) checkHTTP() {
 	if longest := c.settings.Retention - clockSkew; c.http.MaxRequestAge > max(longest, 0) {
 		c.Addf(true, "WithHTTP: MaxRequestAge %v is more than %v, the retention less %v of clock skew: an old request "+

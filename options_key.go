@@ -14,9 +14,8 @@ import (
 //
 // On an HTTP handler the function replaces the key header. The key then counts for the caller, the
 // API and the stage, whatever the method and the path: a client could redeem one code once for each
-// spelling of a path. They stay in the fingerprint, so the key on another route is a mismatch.
-// Every request with a key is protected, also a GET, HEAD or OPTIONS. An empty key is an error only
-// for the methods of [HTTP.RequireKey].
+// spelling of a path. They stay in the fingerprint, so the key on another route is a mismatch. An
+// empty key is an error only for the methods of [HTTP.RequireKey].
 func WithKey[In any](key func(in In) (string, error)) Option {
 	return userFunc("WithKey", key, func(c *config) {
 		c.keys.key = func(in any) (string, error) { return key(*in.(*In)) } //nolint:forcetypeassert // see config.given

@@ -203,14 +203,9 @@ func (r *powertoolsRecords) fingerprint(selection []byte) (string, error) {
 	return digest, err
 }
 
-var (
-	errTerminal = errors.New("AWS Powertools cannot tell a stored error from a result")
-	errNoStatus = errors.New("it is no response with a status")
-)
-
 func (r *powertoolsRecords) encode(result []byte, failure bool) ([]byte, error) {
 	if failure {
-		return nil, errTerminal
+		return nil, errors.New("AWS Powertools cannot tell a stored error from a result")
 	}
 	data, err := r.codec.EncodeData(result, r.rawText)
 	switch {
@@ -264,7 +259,7 @@ func (r *powertoolsRecords) withStatus(result []byte) ([]byte, error) {
 	case err == nil && response.StatusCode != nil:
 		return result, nil
 	case !optional:
-		return nil, errNoStatus
+		return nil, errors.New("it is no response with a status")
 	default:
 		return encodeJSON(map[string]any{
 			"statusCode": 200, "headers": map[string]string{"content-type": "application/json"}, "body": string(result),

@@ -67,12 +67,11 @@ type Reconciled struct {
 // operate.Reconcile calls it for each record that is due; the handler of a webhook calls it when
 // the other service has news of one.
 //
-// The resolver runs under a claim like any other: a client that retries meanwhile is told that the
-// request is in progress. If the process dies, the record is due again once the lease of the claim
-// has ended. As [StillUnknown] count an error, a panic, a result that would not be stored if the
-// handler returned it, and after Timeout [Untouched]: somebody else may own the record by then. A
-// result that comes so late is stored if nobody else has taken the record; else the outcome is
-// [report.ReconcileElsewhere].
+// The resolver runs under a claim like any other. If the process dies, the record is due again once
+// the lease of the claim has ended. As [StillUnknown] count an error, a panic, a result that would
+// not be stored if the handler returned it, and after Timeout [Untouched]: somebody else may own
+// the record by then. A result that comes so late is stored if nobody else has taken the record;
+// else the outcome is [report.ReconcileElsewhere].
 //
 // The context of the resolver belongs to the execution that is asked about: [DerivedKey] returns
 // the keys of that. Steps and commits are refused in it.
@@ -152,14 +151,12 @@ func (w *wrapped) inquire(ctx context.Context, c execution.Claim,
 	return res
 }
 
-var errExited = errors.New("it called runtime.Goexit")
-
 // guarded returns the error of f, in a goroutine of its own. A panic of f is one.
 func guarded(f func() error) (err error) {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		err = errExited
+		err = errors.New("it called runtime.Goexit")
 		defer func() {
 			if p := recover(); p != nil {
 				err = &PanicError{Value: p, Stack: debug.Stack()}

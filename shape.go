@@ -11,7 +11,8 @@ import (
 	"github.com/go-idempotent/idempotent/internal/gateway"
 )
 
-// shape is what HTTP handlers (httpShape) and all others (plainShape) do differently.
+// shape is what HTTP handlers (httpShape), which answer errors with problem documents, and all
+// others (plainShape) do differently.
 type shape interface {
 	// identify says what a delivery stands for, before any I/O.
 	identify(ctx context.Context, src *source) (request, error)
@@ -75,7 +76,6 @@ type source struct {
 	route    string
 }
 
-// event decodes the payload, once.
 func (s *source) event() (in any, _ error) {
 	if s.decoded {
 		return s.in, nil

@@ -15,7 +15,6 @@ import (
 	"github.com/go-idempotent/idempotent/store"
 )
 
-// httpShape is the shape of HTTP handlers, which answer errors with problem documents.
 type httpShape struct {
 	keys    *keys
 	http    HTTP

@@ -10,7 +10,6 @@ import (
 	"github.com/go-idempotent/idempotent/internal/setup"
 )
 
-// plainShape is the shape of all other handlers, which return errors as errors.
 type plainShape struct {
 	keys *keys
 	out  reflect.Type

@@ -150,12 +150,10 @@ func (w *work) Resolve(ctx context.Context, c execution.Claim) protocol.Resoluti
 	return res
 }
 
+// foundText does not believe a resolver whose result a handler would not have stored.
 func (w *wrapped) foundText(out any) ([]byte, error) {
 	if w.keeps != nil && !w.keeps(out) {
-		return nil, errNotKept
+		return nil, errors.New("its result is not one that is stored, by its status or by WithStoreIf")
 	}
 	return w.shape.stored(&answer{out: out, given: true})
 }
-
-// errNotKept is why a resolver is not believed whose result a handler would not have stored.
-var errNotKept = errors.New("its result is not one that is stored, by its status or by WithStoreIf")
