@@ -31,9 +31,9 @@ func wrap(handler func(ctx context.Context, in any) (any, error), t types, s sto
 	}
 	c.Addf(handler == nil, "Wrap: the handler is nil")
 	for _, needed := range t.functions {
-		given := c.given[needed.option]
-		c.Addf(given != nil && given != needed.is, "%s: the function is a %v, the handler needs a %v", needed.option,
-			given, needed.is)
+		if given := c.given[needed.option]; given != nil && given != needed.is {
+			c.Addf(true, "%s: the function is a %v, the handler needs a %v", needed.option, given, needed.is)
+		}
 	}
 	c.setShape(t.in)
 	c.complete(t.in)
