@@ -13,12 +13,13 @@ import (
 
 	"github.com/go-idempotent/idempotent/dynamo"
 	"github.com/go-idempotent/idempotent/internal/dev/dynamolocal"
+	"github.com/go-idempotent/idempotent/internal/testkit/dynamotest"
 )
 
 // TestTheFakeAnswersAsDynamoDB sends the same calls to both.
 func TestTheFakeAnswersAsDynamoDB(t *testing.T) {
 	const table = "bench-fake"
-	local := dynamolocal.Client(dynamolocal.Endpoint(t))
+	local := dynamolocal.Client(dynamotest.Endpoint(t))
 	require.NoError(t, dynamo.CreateTable(t.Context(), local, table))
 	t.Cleanup(func() {
 		_, err := local.DeleteTable(context.Background(), &dynamodb.DeleteTableInput{TableName: aws.String(table)})

@@ -17,7 +17,7 @@ import (
 	"github.com/go-idempotent/idempotent"
 	"github.com/go-idempotent/idempotent/cache"
 	"github.com/go-idempotent/idempotent/dynamo"
-	"github.com/go-idempotent/idempotent/internal/dev/dynamolocal"
+	"github.com/go-idempotent/idempotent/internal/testkit/dynamotest"
 	"github.com/go-idempotent/idempotent/report"
 	"github.com/go-idempotent/idempotent/store"
 )
@@ -120,7 +120,7 @@ func apartFromOthers(suffix string) func(*dynamodb.Options) {
 			*table += suffix
 		}
 	}
-	return dynamolocal.Between(func(_ context.Context, in any, send func() (any, error)) (any, error) {
+	return dynamotest.Between(func(_ context.Context, in any, send func() (any, error)) (any, error) {
 		if transaction, ok := in.(*dynamodb.TransactWriteItemsInput); ok {
 			for _, write := range transaction.TransactItems {
 				switch {

@@ -24,6 +24,7 @@ import (
 	"github.com/go-idempotent/idempotent/dynamo"
 	"github.com/go-idempotent/idempotent/internal/dev/dynamolocal"
 	"github.com/go-idempotent/idempotent/internal/life"
+	"github.com/go-idempotent/idempotent/internal/testkit/dynamotest"
 	"github.com/go-idempotent/idempotent/store"
 )
 
@@ -55,8 +56,8 @@ type meter struct {
 
 func newMeter(t *testing.T, blank string) *meter {
 	t.Helper()
-	m := &meter{blank: blank, quiet: dynamolocal.Client(dynamolocal.Endpoint(t), dynamolocal.Unhurried)}
-	m.Client = dynamolocal.Client(dynamolocal.Endpoint(t), dynamolocal.Unhurried, dynamolocal.Between(m.count))
+	m := &meter{blank: blank, quiet: dynamolocal.Client(dynamotest.Endpoint(t), dynamotest.Unhurried)}
+	m.Client = dynamolocal.Client(dynamotest.Endpoint(t), dynamotest.Unhurried, dynamotest.Between(m.count))
 	return m
 }
 

@@ -13,6 +13,7 @@ import (
 
 	"github.com/go-idempotent/idempotent/dynamo"
 	"github.com/go-idempotent/idempotent/internal/dev/dynamolocal"
+	"github.com/go-idempotent/idempotent/internal/testkit/dynamotest"
 	"github.com/go-idempotent/idempotent/store"
 )
 
@@ -152,8 +153,8 @@ func TestAnotherPartitionOfATableStays(t *testing.T) {
 // beforeDeletions is a client that does something before it deletes an item.
 func beforeDeletions(t *testing.T, do func()) *dynamodb.Client {
 	t.Helper()
-	return dynamolocal.Client(dynamolocal.Endpoint(t),
-		dynamolocal.Before(func(context.Context, *dynamodb.DeleteItemInput) error {
+	return dynamolocal.Client(dynamotest.Endpoint(t),
+		dynamotest.Before(func(context.Context, *dynamodb.DeleteItemInput) error {
 			do()
 			return nil
 		}))

@@ -25,6 +25,7 @@ import (
 	"github.com/go-idempotent/idempotent"
 	"github.com/go-idempotent/idempotent/dynamo"
 	"github.com/go-idempotent/idempotent/internal/dev/dynamolocal"
+	"github.com/go-idempotent/idempotent/internal/testkit/dynamotest"
 	"github.com/go-idempotent/idempotent/store"
 	"github.com/go-idempotent/idempotent/storetest"
 )
@@ -35,7 +36,7 @@ type item = map[string]types.AttributeValue
 // It waits for every answer.
 func local(t *testing.T, optFns ...func(*dynamodb.Options)) (s *dynamo.Store, client *dynamodb.Client, table string) {
 	t.Helper()
-	client = dynamolocal.Client(dynamolocal.Endpoint(t), append(optFns, dynamolocal.Unhurried)...)
+	client = dynamolocal.Client(dynamotest.Endpoint(t), append(optFns, dynamotest.Unhurried)...)
 	table = newTable(t)
 	return dynamo.New(client, table), client, table
 }
@@ -50,10 +51,10 @@ func newTable(t *testing.T) string {
 // removes it after the test.
 func newTableOf(t *testing.T, opts ...dynamo.Config) (client *dynamodb.Client, table string) {
 	t.Helper()
-	client = dynamolocal.Client(dynamolocal.Endpoint(t), dynamolocal.Unhurried)
+	client = dynamolocal.Client(dynamotest.Endpoint(t), dynamotest.Unhurried)
 	table = "dynamo-test-" + rand.Text()
 	require.NoError(t, dynamo.CreateTable(t.Context(), client, table, opts...))
-	dynamolocal.DropAfter(t, client, table)
+	dynamotest.DropAfter(t, client, table)
 	return client, table
 }
 

@@ -14,6 +14,7 @@ import (
 
 	"github.com/go-idempotent/idempotent/dynamo"
 	"github.com/go-idempotent/idempotent/internal/dev/dynamolocal"
+	"github.com/go-idempotent/idempotent/internal/testkit/dynamotest"
 	"github.com/go-idempotent/idempotent/store"
 )
 
@@ -172,7 +173,7 @@ func attended(r store.Record) store.Record {
 
 func TestATableWithoutTheIndex(t *testing.T) {
 	t.Parallel()
-	client := dynamolocal.Client(dynamolocal.Endpoint(t))
+	client := dynamolocal.Client(dynamotest.Endpoint(t))
 	in := dynamo.TableDefinition("dynamo-test-" + rand.Text())
 	in.GlobalSecondaryIndexes, in.AttributeDefinitions = nil, in.AttributeDefinitions[:1]
 	makeTable(t, client, in, "expiration")

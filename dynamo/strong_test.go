@@ -16,6 +16,7 @@ import (
 
 	"github.com/go-idempotent/idempotent/dynamo"
 	"github.com/go-idempotent/idempotent/internal/dev/dynamolocal"
+	"github.com/go-idempotent/idempotent/internal/testkit/dynamotest"
 	"github.com/go-idempotent/idempotent/internal/testkit/multiregion"
 	"github.com/go-idempotent/idempotent/store"
 	"github.com/go-idempotent/idempotent/storetest"
@@ -26,14 +27,14 @@ import (
 func strongTable(t *testing.T, opts ...dynamo.Config) (table string) {
 	t.Helper()
 	in := dynamo.TableDefinition("dynamo-test-"+rand.Text(), opts...)
-	makeTable(t, dynamolocal.Client(dynamolocal.Endpoint(t)), in, "")
+	makeTable(t, dynamolocal.Client(dynamotest.Endpoint(t)), in, "")
 	return *in.TableName
 }
 
 // region is a client in a Region.
 func region(t *testing.T, strong *multiregion.Strong, optFns ...func(*dynamodb.Options)) *dynamodb.Client {
 	t.Helper()
-	return dynamolocal.Client(dynamolocal.Endpoint(t), append(optFns, strong.Client)...)
+	return dynamolocal.Client(dynamotest.Endpoint(t), append(optFns, strong.Client)...)
 }
 
 // repeatsConflicts is an option of a client: the SDK repeats no write that is refused for another
@@ -59,7 +60,7 @@ func TestStoreWithMultiRegionStrongConsistency(t *testing.T) {
 	}
 	t.Parallel()
 	strong := &multiregion.Strong{Conflict: every(3)}
-	s := dynamo.New(region(t, strong, repeatsConflicts, dynamolocal.Unhurried), strongTable(t))
+	s := dynamo.New(region(t, strong, repeatsConflicts, dynamotest.Unhurried), strongTable(t))
 	storetest.Run(t, storetest.Features{}, func(tb testing.TB) store.Store {
 		only(tb, "Claim", "Swap", "Delete", "Parts", "Race")
 		return s
@@ -90,7 +91,7 @@ func TestDeletionWithMultiRegionStrongConsistency(t *testing.T) {
 	t.Parallel()
 	strong := &multiregion.Strong{Conflict: every(3)}
 	table := strongTable(t)
-	client, quiet := region(t, strong), dynamo.New(dynamolocal.Client(dynamolocal.Endpoint(t)), table)
+	client, quiet := region(t, strong), dynamo.New(dynamolocal.Client(dynamotest.Endpoint(t)), table)
 	for i := range 60 {
 		held(t, quiet, expiredRecord(fmt.Sprint("charge#", i)))
 	}
@@ -122,7 +123,7 @@ func TestCheckWithMultiRegionStrongConsistency(t *testing.T) {
 	}, adviceOf(t, s))
 
 	assert.Len(t, problemsOf(t, s.Check(t.Context(), table)), 2, "of a handler that commits")
-	other := dynamo.New(dynamolocal.Client(dynamolocal.Endpoint(t)), table)
+	other := dynamo.New(dynamolocal.Client(dynamotest.Endpoint(t)), table)
 	assert.Contains(t, problemsOf(t, other.Check(t.Context()))[0], "time to live is", "of any other table")
 	_, err := client.UpdateTimeToLive(t.Context(), dynamo.TimeToLiveDefinition(table))
 	require.Error(t, err)

@@ -22,6 +22,7 @@ import (
 	"github.com/go-idempotent/idempotent/dynamo"
 	"github.com/go-idempotent/idempotent/internal/dev/dynamolocal"
 	"github.com/go-idempotent/idempotent/internal/testkit/configtest"
+	"github.com/go-idempotent/idempotent/internal/testkit/dynamotest"
 	"github.com/go-idempotent/idempotent/store"
 )
 
@@ -40,7 +41,7 @@ func TestCheckOfTheTableThatCreateTableMakes(t *testing.T) {
 // TestCheckNamesEveryProblem: package table has what else may be wrong.
 func TestCheckNamesEveryProblem(t *testing.T) {
 	t.Parallel()
-	client := dynamolocal.Client(dynamolocal.Endpoint(t))
+	client := dynamolocal.Client(dynamotest.Endpoint(t))
 	in := dynamo.TableDefinition("dynamo-test-" + rand.Text())
 	in.KeySchema, in.AttributeDefinitions, in.GlobalSecondaryIndexes = nil, nil, nil
 	for name, part := range map[string]types.KeyType{"id": types.KeyTypeHash, "sk": types.KeyTypeRange} {
@@ -64,7 +65,7 @@ func makeTable(t *testing.T, client *dynamodb.Client, in *dynamodb.CreateTableIn
 	t.Helper()
 	_, err := client.CreateTable(t.Context(), in)
 	require.NoError(t, err)
-	dynamolocal.DropAfter(t, client, *in.TableName)
+	dynamotest.DropAfter(t, client, *in.TableName)
 	if ttl == "" {
 		return
 	}
@@ -76,7 +77,7 @@ func makeTable(t *testing.T, client *dynamodb.Client, in *dynamodb.CreateTableIn
 
 func TestCheckOfAMissingTable(t *testing.T) {
 	t.Parallel()
-	client := dynamolocal.Client(dynamolocal.Endpoint(t))
+	client := dynamolocal.Client(dynamotest.Endpoint(t))
 	err := dynamo.New(client, "dynamo-test-missing").Check(t.Context())
 	requireStoreError(t, err, "check", store.FailureMissingTable, true)
 	require.ErrorContains(t, err, `DescribeTable of table "dynamo-test-missing"`)

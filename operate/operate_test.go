@@ -17,6 +17,7 @@ import (
 	"github.com/go-idempotent/idempotent"
 	"github.com/go-idempotent/idempotent/dynamo"
 	"github.com/go-idempotent/idempotent/internal/dev/dynamolocal"
+	"github.com/go-idempotent/idempotent/internal/testkit/dynamotest"
 	"github.com/go-idempotent/idempotent/memory"
 	"github.com/go-idempotent/idempotent/operate"
 	"github.com/go-idempotent/idempotent/report"
@@ -333,10 +334,10 @@ func TestWhatAStoreIsAskedFor(t *testing.T) {
 // onDynamoDB is a desk over a table of its own.
 func onDynamoDB(t *testing.T) *desk {
 	t.Helper()
-	client := dynamolocal.Client(dynamolocal.Endpoint(t))
+	client := dynamolocal.Client(dynamotest.Endpoint(t))
 	table := "operate-test-" + rand.Text()
 	require.NoError(t, dynamo.CreateTable(t.Context(), client, table))
-	dynamolocal.DropAfter(t, client, table)
+	dynamotest.DropAfter(t, client, table)
 	return deskOver(t, dynamo.New(client, table))
 }
 

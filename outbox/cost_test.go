@@ -15,7 +15,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/go-idempotent/idempotent/internal/dev/dynamolocal"
+	"github.com/go-idempotent/idempotent/internal/testkit/dynamotest"
 	"github.com/go-idempotent/idempotent/outbox"
 )
 
@@ -42,15 +42,15 @@ type meter struct {
 
 func (p place) meter() *meter {
 	m := &meter{}
-	m.Client = p.with(dynamolocal.Before(func(_ context.Context, in *dynamodb.UpdateItemInput) error {
+	m.Client = p.with(dynamotest.Before(func(_ context.Context, in *dynamodb.UpdateItemInput) error {
 		in.ReturnConsumedCapacity = types.ReturnConsumedCapacityIndexes
 		return nil
-	}), dynamolocal.After(func(out *dynamodb.UpdateItemOutput) {
+	}), dynamotest.After(func(out *dynamodb.UpdateItemOutput) {
 		m.written(out.ConsumedCapacity)
-	}), dynamolocal.Before(func(_ context.Context, in *dynamodb.GetItemInput) error {
+	}), dynamotest.Before(func(_ context.Context, in *dynamodb.GetItemInput) error {
 		in.ReturnConsumedCapacity = types.ReturnConsumedCapacityTotal
 		return nil
-	}), dynamolocal.After(func(out *dynamodb.GetItemOutput) {
+	}), dynamotest.After(func(out *dynamodb.GetItemOutput) {
 		m.reads += aws.ToFloat64(out.ConsumedCapacity.CapacityUnits)
 	}))
 	return m
@@ -159,8 +159,8 @@ func TestCostsOfGivingUp(t *testing.T) {
 func TestCallsOfADrainThatFindsNothing(t *testing.T) {
 	t.Parallel()
 	r, queries := newRig(t), 0
-	r.via(r.with(dynamolocal.Before(func(context.Context, *dynamodb.GetItemInput) error {
+	r.via(r.with(dynamotest.Before(func(context.Context, *dynamodb.GetItemInput) error {
 		return errors.New("there is nothing to read")
-	}), dynamolocal.After(func(*dynamodb.QueryOutput) { queries++ }))).drain()
+	}), dynamotest.After(func(*dynamodb.QueryOutput) { queries++ }))).drain()
 	assert.Equal(t, 21, queries)
 }

@@ -13,7 +13,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/stretchr/testify/require"
 
-	"github.com/go-idempotent/idempotent/internal/dev/dynamolocal"
+	"github.com/go-idempotent/idempotent/internal/testkit/dynamotest"
 	"github.com/go-idempotent/idempotent/outbox"
 	"github.com/go-idempotent/idempotent/report"
 )
@@ -145,7 +145,7 @@ func TestDrainCountsWhatIsLeftPageByPage(t *testing.T) {
 	require.InDelta(t, 3*time.Hour, some.Oldest, float64(time.Hour/2))
 	some.Oldest = 0
 	require.Equal(t, &report.Left{Pending: 4}, some)
-	r = r.via(r.with(paged, dynamolocal.After(func(out *dynamodb.QueryOutput) {
+	r = r.via(r.with(paged, dynamotest.After(func(out *dynamodb.QueryOutput) {
 		out.Items = slices.Repeat(out.Items, 4000)
 	})))
 	many := r.drain().Left
@@ -194,7 +194,7 @@ func TestDrainReportsWhatItHasCountedInTime(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	r.put(t)
-	slow := r.via(r.with(dynamolocal.Before(func(ctx context.Context, _ *dynamodb.QueryInput) error {
+	slow := r.via(r.with(dynamotest.Before(func(ctx context.Context, _ *dynamodb.QueryInput) error {
 		select {
 		case <-time.After(400 * time.Millisecond):
 		case <-ctx.Done():
@@ -266,7 +266,7 @@ func TestDrainTakesOnlyWhatIsAsItWasRead(t *testing.T) {
 		it := r.put(t)
 		r.late(t, it, time.Hour)
 		var once sync.Once // before the first write
-		client := r.with(dynamolocal.Before(func(context.Context, *dynamodb.UpdateItemInput) error {
+		client := r.with(dynamotest.Before(func(context.Context, *dynamodb.UpdateItemInput) error {
 			once.Do(func() { r.set(t, idOf(it), update, values) })
 			return nil
 		}))
@@ -294,7 +294,7 @@ func TestDrainWhoseListIsLate(t *testing.T) {
 		})
 		r.set(t, idOf(it), update, values)
 	}
-	r = r.via(r.with(dynamolocal.After(func(out *dynamodb.QueryOutput) {
+	r = r.via(r.with(dynamotest.After(func(out *dynamodb.QueryOutput) {
 		if late != nil { // of the first query
 			out.Items, late = late, nil
 		}
@@ -308,7 +308,7 @@ func TestDrainReadsAsItIs(t *testing.T) {
 	r := newRig(t)
 	r.late(t, r.put(t), time.Hour)
 	var consistent []bool
-	r = r.via(r.with(dynamolocal.Before(func(_ context.Context, in *dynamodb.GetItemInput) error {
+	r = r.via(r.with(dynamotest.Before(func(_ context.Context, in *dynamodb.GetItemInput) error {
 		consistent = append(consistent, aws.ToBool(in.ConsistentRead))
 		return nil
 	})))

@@ -11,7 +11,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/stretchr/testify/require"
 
-	"github.com/go-idempotent/idempotent/internal/dev/dynamolocal"
+	"github.com/go-idempotent/idempotent/internal/testkit/dynamotest"
 	"github.com/go-idempotent/idempotent/outbox"
 )
 
@@ -125,7 +125,7 @@ func TestGivenUpMessagesAreReadPageByPage(t *testing.T) {
 		require.Equal(t, c.failures, failures, name)
 	}
 	reads := 0
-	client := p.with(paged, dynamolocal.After(func(*dynamodb.GetItemOutput) { reads++ }))
+	client := p.with(paged, dynamotest.After(func(*dynamodb.GetItemOutput) { reads++ }))
 	for _, err := range outbox.GivenUp(t.Context(), client, p.table) {
 		require.NoError(t, err)
 		break
@@ -182,7 +182,7 @@ func TestRedrivenMessageIsNotGivenUpByAnOldFailure(t *testing.T) {
 // repeating is a client that does not get the answer to each write, and sends it again, as that of
 // AWS does.
 func (p place) repeating() outbox.Client {
-	return p.with(dynamolocal.Before(func(ctx context.Context, in *dynamodb.UpdateItemInput) error {
+	return p.with(dynamotest.Before(func(ctx context.Context, in *dynamodb.UpdateItemInput) error {
 		_, err := p.client.UpdateItem(ctx, in)
 		return err
 	}))

@@ -19,6 +19,7 @@ import (
 	"github.com/go-idempotent/idempotent"
 	"github.com/go-idempotent/idempotent/dynamo"
 	"github.com/go-idempotent/idempotent/internal/dev/dynamolocal"
+	"github.com/go-idempotent/idempotent/internal/testkit/dynamotest"
 	"github.com/go-idempotent/idempotent/outbox"
 	"github.com/go-idempotent/idempotent/report"
 )
@@ -34,12 +35,12 @@ type place struct {
 
 func newPlace(t *testing.T) place {
 	t.Helper()
-	client := dynamolocal.Client(dynamolocal.Endpoint(t))
+	client := dynamolocal.Client(dynamotest.Endpoint(t))
 	p := place{client: client, table: "outbox-test-" + rand.Text(), records: "outbox-test-records-" + rand.Text()}
 	p.box = outbox.New(p.table)
 	require.NoError(t, outbox.CreateTable(t.Context(), client, p.table))
 	require.NoError(t, dynamo.CreateTable(t.Context(), client, p.records))
-	dynamolocal.DropAfter(t, client, p.table, p.records)
+	dynamotest.DropAfter(t, client, p.table, p.records)
 	return p
 }
 
@@ -188,14 +189,14 @@ func (p place) with(opts ...func(*dynamodb.Options)) *dynamodb.Client {
 }
 
 // paged has queries answered with one item each.
-var paged = dynamolocal.Before(func(_ context.Context, in *dynamodb.QueryInput) error {
+var paged = dynamotest.Before(func(_ context.Context, in *dynamodb.QueryInput) error {
 	in.Limit = aws.Int32(1)
 	return nil
 })
 
 // downAt refuses one call, which is counted down.
 func downAt[In any](left *int) func(*dynamodb.Options) {
-	return dynamolocal.Before(func(context.Context, *In) error {
+	return dynamotest.Before(func(context.Context, *In) error {
 		if *left--; *left == 0 {
 			return errDown
 		}
@@ -205,7 +206,7 @@ func downAt[In any](left *int) func(*dynamodb.Options) {
 
 // refusing is a client that refuses to write.
 func (p place) refusing() *dynamodb.Client {
-	return p.with(dynamolocal.Before(refuse[dynamodb.UpdateItemInput]))
+	return p.with(dynamotest.Before(refuse[dynamodb.UpdateItemInput]))
 }
 
 func refuse[In any](context.Context, *In) error { return errRefused }

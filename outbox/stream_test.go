@@ -16,7 +16,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/stretchr/testify/require"
 
-	"github.com/go-idempotent/idempotent/internal/dev/dynamolocal"
+	"github.com/go-idempotent/idempotent/internal/testkit/dynamotest"
 	"github.com/go-idempotent/idempotent/outbox"
 	"github.com/go-idempotent/idempotent/report"
 )
@@ -206,7 +206,7 @@ func TestStreamMarksWhatItCouldNotMark(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	it, refusal := r.put(t), errRefused
-	r = r.via(r.with(dynamolocal.Before(func(context.Context, *dynamodb.UpdateItemInput) error { return refusal })))
+	r = r.via(r.with(dynamotest.Before(func(context.Context, *dynamodb.UpdateItemInput) error { return refusal })))
 	require.Equal(t, []string{number(0)}, r.stream(it))
 	require.Equal(t, 1, r.last().Unmarked)
 	refusal = nil
@@ -351,7 +351,7 @@ func TestStreamThatCannotReadTheCountOfTriesSaysSo(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	r.fail = down
-	r = r.via(r.with(dynamolocal.After(func(out *dynamodb.UpdateItemOutput) { out.Attributes["tries"] = S("many") })))
+	r = r.via(r.with(dynamotest.After(func(out *dynamodb.UpdateItemOutput) { out.Attributes["tries"] = S("many") })))
 	require.Len(t, r.stream(r.put(t)), 1)
 	require.Equal(t, 1, r.last().Uncounted)
 	require.ErrorContains(t, r.last().Problems[0].Err, "count the tries of a message")

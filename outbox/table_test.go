@@ -13,6 +13,7 @@ import (
 
 	"github.com/go-idempotent/idempotent/internal/dev/dynamolocal"
 	"github.com/go-idempotent/idempotent/internal/testkit/configtest"
+	"github.com/go-idempotent/idempotent/internal/testkit/dynamotest"
 	"github.com/go-idempotent/idempotent/outbox"
 	"github.com/go-idempotent/idempotent/report"
 	"github.com/go-idempotent/idempotent/store"
@@ -30,10 +31,10 @@ func TestCreateTableMakesWhatCheckWants(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, "expiration", *ttl.TimeToLiveDescription.AttributeName)
 
-	bare := p.with(dynamolocal.After(func(out *dynamodb.DescribeTableOutput) { out.Table.StreamSpecification = nil }))
+	bare := p.with(dynamotest.After(func(out *dynamodb.DescribeTableOutput) { out.Table.StreamSpecification = nil }))
 	require.ErrorContains(t, outbox.CreateTable(t.Context(), bare, p.table), "it has no stream",
 		"what a table lacks is an error here")
-	refusing := p.with(dynamolocal.Before(refuse[dynamodb.CreateTableInput]))
+	refusing := p.with(dynamotest.Before(refuse[dynamodb.CreateTableInput]))
 	require.ErrorIs(t, outbox.CreateTable(t.Context(), refusing, p.table), errRefused)
 }
 
@@ -89,11 +90,11 @@ func TestCheckSaysWhatIsWrong(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			p.checks(t, dynamolocal.After(func(out *dynamodb.DescribeTableOutput) { c.described(out.Table) }),
+			p.checks(t, dynamotest.After(func(out *dynamodb.DescribeTableOutput) { c.described(out.Table) }),
 				c.advice, c.problems...)
 		})
 	}
-	p.checks(t, dynamolocal.After(func(out *dynamodb.DescribeTimeToLiveOutput) { out.TimeToLiveDescription = nil }),
+	p.checks(t, dynamotest.After(func(out *dynamodb.DescribeTimeToLiveOutput) { out.TimeToLiveDescription = nil }),
 		`time to live is DISABLED, expected ENABLED on "expiration"`)
 	_, err := outbox.Check(t.Context(), p.client, "no-such-table")
 	require.ErrorAs(t, err, new(*types.ResourceNotFoundException))
@@ -126,8 +127,8 @@ func TestCheckSaysWhatItCouldNotRead(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)
 	for says, denied := range map[string]func(*dynamodb.Options){
-		"outbox: describe table":        dynamolocal.Before(refuse[dynamodb.DescribeTableInput]),
-		"outbox: describe time to live": dynamolocal.Before(refuse[dynamodb.DescribeTimeToLiveInput]),
+		"outbox: describe table":        dynamotest.Before(refuse[dynamodb.DescribeTableInput]),
+		"outbox: describe time to live": dynamotest.Before(refuse[dynamodb.DescribeTimeToLiveInput]),
 	} {
 		advice, err := outbox.Check(t.Context(), p.with(denied), p.table)
 		require.ErrorIs(t, err, errRefused)

@@ -25,6 +25,7 @@ import (
 	"github.com/go-idempotent/idempotent/cmd/idempotent/internal/demo"
 	"github.com/go-idempotent/idempotent/dynamo"
 	"github.com/go-idempotent/idempotent/internal/dev/dynamolocal"
+	"github.com/go-idempotent/idempotent/internal/testkit/dynamotest"
 	"github.com/go-idempotent/idempotent/store"
 )
 
@@ -185,7 +186,7 @@ func newTable(t *testing.T, opts ...dynamo.Config) table {
 // created is a table that something else creates, without a store.
 func created(t *testing.T, create func(client *dynamodb.Client, name string) error) table {
 	t.Helper()
-	endpoint := dynamolocal.Endpoint(t)
+	endpoint := dynamotest.Endpoint(t)
 	client, name := dynamolocal.Client(endpoint), "cli-"+rand.Text()
 	require.NoError(t, create(client, name))
 	t.Cleanup(func() {

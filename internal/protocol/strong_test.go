@@ -15,6 +15,7 @@ import (
 	"github.com/go-idempotent/idempotent"
 	"github.com/go-idempotent/idempotent/dynamo"
 	"github.com/go-idempotent/idempotent/internal/dev/dynamolocal"
+	"github.com/go-idempotent/idempotent/internal/testkit/dynamotest"
 	"github.com/go-idempotent/idempotent/internal/testkit/multiregion"
 	"github.com/go-idempotent/idempotent/report"
 	"github.com/go-idempotent/idempotent/store"
@@ -24,7 +25,7 @@ import (
 // cannot have. Each test has a partition of its own in it.
 func strongTable(t *testing.T) (table string) {
 	t.Helper()
-	client := dynamolocal.Client(dynamolocal.Endpoint(t))
+	client := dynamolocal.Client(dynamotest.Endpoint(t))
 	in := dynamo.TableDefinition("root-test-"+rand.Text(), strongKey(""))
 	_, err := client.CreateTable(t.Context(), in)
 	require.NoError(t, err)
@@ -61,7 +62,7 @@ func newStrongCase(t *testing.T, table string, sc scenario, conflict func(int, s
 		t: t, scenario: sc, provider: new(provider), table: table, config: config,
 		strong: &multiregion.Strong{Conflict: conflict},
 	}
-	quiet := dynamo.New(dynamolocal.Client(dynamolocal.Endpoint(t), dynamolocal.Unhurried), table, c.config)
+	quiet := dynamo.New(dynamolocal.Client(dynamotest.Endpoint(t), dynamotest.Unhurried), table, c.config)
 	c.first = newShopOn(t, quiet, nil, sc.opts...)
 	sc.set(c.first)
 	return c
@@ -81,8 +82,8 @@ func (c *strongCase) deliver() noticed {
 	c.t.Helper()
 	s := c.first.sandbox(nil, c.scenario.opts...)
 	s.over = func(store.Store) store.Store {
-		return dynamo.New(dynamolocal.Client(dynamolocal.Endpoint(c.t), c.strong.Client,
-			dynamolocal.Unhurried), c.table, c.config)
+		return dynamo.New(dynamolocal.Client(dynamotest.Endpoint(c.t), c.strong.Client,
+			dynamotest.Unhurried), c.table, c.config)
 	}
 	s.wrap(nil, c.scenario.opts...)
 	s.do = c.scenario.do(s, c.provider)
@@ -144,7 +145,7 @@ func TestACommitWithMultiRegionStrongConsistency(t *testing.T) {
 	t.Parallel()
 	table := strongTable(t)
 	strong := &multiregion.Strong{}
-	s := dynamo.New(dynamolocal.Client(dynamolocal.Endpoint(t), strong.Client), table, strongKey("commit"))
+	s := dynamo.New(dynamolocal.Client(dynamotest.Endpoint(t), strong.Client), table, strongKey("commit"))
 	h := idempotent.Wrap(func(ctx context.Context, o order) (receipt, error) {
 		return dynamo.Commit(ctx, receipt{1, o.Amount}, dynamo.Put(table, map[string]string{"id": "row", "sk": o.ID}))
 	}, s, idempotent.WithOperation("shop"), idempotent.WithKeyPath("id"), patient())

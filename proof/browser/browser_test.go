@@ -17,7 +17,7 @@ import (
 	"github.com/chromedp/chromedp"
 	"github.com/stretchr/testify/require"
 
-	"github.com/go-idempotent/idempotent/internal/dev/dynamolocal"
+	"github.com/go-idempotent/idempotent/internal/testkit/dynamotest"
 )
 
 var binary string
@@ -100,7 +100,7 @@ func chromium(t *testing.T) string {
 			return path
 		}
 	}
-	dynamolocal.CannotRun(t, errors.New("there is no chromium (apt-get install chromium, or set CHROMIUM)"))
+	dynamotest.CannotRun(t, errors.New("there is no chromium (apt-get install chromium, or set CHROMIUM)"))
 	return ""
 }
 

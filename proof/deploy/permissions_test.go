@@ -22,6 +22,7 @@ import (
 	"github.com/go-idempotent/idempotent"
 	"github.com/go-idempotent/idempotent/dynamo"
 	"github.com/go-idempotent/idempotent/internal/dev/dynamolocal"
+	"github.com/go-idempotent/idempotent/internal/testkit/dynamotest"
 	"github.com/go-idempotent/idempotent/operate"
 	"github.com/go-idempotent/idempotent/outbox"
 	"github.com/go-idempotent/idempotent/proof/wire"
@@ -47,16 +48,16 @@ type shop struct {
 func newShop(t *testing.T) *shop {
 	t.Helper()
 	s := &shop{t: t}
-	client := dynamolocal.Client(dynamolocal.Endpoint(t))
+	client := dynamolocal.Client(dynamotest.Endpoint(t))
 	s.records = "deploy-test-" + rand.Text()
 	s.orders, s.messages = s.records+"-orders", s.records+"-messages"
 	require.NoError(t, dynamo.CreateTable(t.Context(), client, s.records))
 	require.NoError(t, outbox.CreateTable(t.Context(), client, s.messages))
 	require.NoError(t, dynamolocal.CreateTable(t.Context(), client, s.orders, "order_id"))
-	dynamolocal.DropAfter(t, client, s.records, s.orders, s.messages)
+	dynamotest.DropAfter(t, client, s.records, s.orders, s.messages)
 	s.resources = map[string]string{s.records: "Table", s.orders: "OrdersTable", s.messages: "OutboxTable"}
 	var err error
-	s.proxy, err = wire.Start(dynamolocal.Endpoint(t))
+	s.proxy, err = wire.Start(dynamotest.Endpoint(t))
 	require.NoError(t, err)
 	t.Cleanup(s.proxy.Close)
 	s.client = dynamolocal.Client(s.proxy.URL())
@@ -263,7 +264,7 @@ func (s *shop) commit(bodies ...string) *outbox.Relay {
 // event is what the stream hands over of the messages as they are.
 func (s *shop) event() (event events.DynamoDBEvent) {
 	s.t.Helper()
-	out, err := dynamolocal.Client(dynamolocal.Endpoint(s.t)).Scan(s.t.Context(),
+	out, err := dynamolocal.Client(dynamotest.Endpoint(s.t)).Scan(s.t.Context(),
 		&dynamodb.ScanInput{TableName: &s.messages})
 	require.NoError(s.t, err)
 	for n, item := range out.Items {

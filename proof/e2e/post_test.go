@@ -11,9 +11,9 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/go-idempotent/idempotent/internal/dev/dynamolocal"
 	"github.com/go-idempotent/idempotent/internal/dev/services"
 	"github.com/go-idempotent/idempotent/internal/dev/streams"
+	"github.com/go-idempotent/idempotent/internal/testkit/dynamotest"
 	"github.com/go-idempotent/idempotent/outbox"
 	"github.com/go-idempotent/idempotent/proof/wire"
 )
@@ -38,7 +38,7 @@ func newPost(t *testing.T, sandboxes int) *post {
 		world: w, relay: deploy(t, 1, relaying, w.environment()...), drain: deploy(t, 1, draining, w.environment()...),
 	}
 	p.pump = &streams.Pump{
-		Endpoint: dynamolocal.Endpoint(t), Table: w.outbox, Invoke: p.relay.invoke, Filter: outbox.StreamFilter,
+		Endpoint: dynamotest.Endpoint(t), Table: w.outbox, Invoke: p.relay.invoke, Filter: outbox.StreamFilter,
 		Poll: 20 * time.Millisecond,
 	}
 	return p

@@ -28,6 +28,7 @@ import (
 	"github.com/go-idempotent/idempotent/internal/dev/dynamolocal"
 	"github.com/go-idempotent/idempotent/internal/dev/lambdaruntime"
 	"github.com/go-idempotent/idempotent/internal/dev/services"
+	"github.com/go-idempotent/idempotent/internal/testkit/dynamotest"
 	"github.com/go-idempotent/idempotent/outbox"
 	"github.com/go-idempotent/idempotent/proof/wire"
 )
@@ -194,7 +195,7 @@ type deployment struct {
 func deploy(t *testing.T, sandboxes int, example string, environment ...string) *deployment {
 	t.Helper()
 	d := &deployment{t: t, timeout: 20 * time.Second, free: make(chan *lambdaruntime.Sandbox, sandboxes)}
-	d.proxy = startProxy(t, dynamolocal.Endpoint(t))
+	d.proxy = startProxy(t, dynamotest.Endpoint(t))
 	name := path.Base(example)
 	for range sandboxes {
 		sandbox := lambdaruntime.NewSandbox(lambdaruntime.Function{
@@ -301,7 +302,7 @@ type world struct {
 func newWorld(t *testing.T, sandboxes int, example string) *world {
 	t.Helper()
 	w := &world{
-		dynamo: dynamolocal.Client(dynamolocal.Endpoint(t), ofThisProcess), table: "e2e-" + rand.Text(),
+		dynamo: dynamolocal.Client(dynamotest.Endpoint(t), ofThisProcess), table: "e2e-" + rand.Text(),
 	}
 	require.NoError(t, dynamo.CreateTable(t.Context(), w.dynamo, w.table))
 	if example == ordering {

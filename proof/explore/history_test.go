@@ -19,6 +19,7 @@ import (
 	"github.com/go-idempotent/idempotent"
 	"github.com/go-idempotent/idempotent/dynamo"
 	"github.com/go-idempotent/idempotent/internal/dev/dynamolocal"
+	"github.com/go-idempotent/idempotent/internal/testkit/dynamotest"
 	"github.com/go-idempotent/idempotent/memory"
 	"github.com/go-idempotent/idempotent/store"
 )
@@ -55,9 +56,9 @@ func TestInvocationsOfRealClientsAreLinearizable(t *testing.T) {
 
 func localStore(t *testing.T) store.Store {
 	t.Helper()
-	client, table := dynamolocal.Client(dynamolocal.Endpoint(t)), "explore-"+rand.Text()
+	client, table := dynamolocal.Client(dynamotest.Endpoint(t)), "explore-"+rand.Text()
 	require.NoError(t, dynamo.CreateTable(t.Context(), client, table))
-	dynamolocal.DropAfter(t, client, table)
+	dynamotest.DropAfter(t, client, table)
 	return dynamo.New(client, table)
 }
 

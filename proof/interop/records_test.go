@@ -23,6 +23,7 @@ import (
 	"github.com/go-idempotent/idempotent/dynamo"
 	"github.com/go-idempotent/idempotent/fingerprint"
 	"github.com/go-idempotent/idempotent/internal/dev/dynamolocal"
+	"github.com/go-idempotent/idempotent/internal/testkit/dynamotest"
 )
 
 // recordVector is a record as a package wrote it, what it read from it, and the settings of the
@@ -94,7 +95,7 @@ func TestStoredRecords(t *testing.T) {
 	files, err := filepath.Glob(filepath.Join(root, "internal", "powertools", "testdata", "interop", "*.json"))
 	require.NoError(t, err)
 	require.Len(t, files, 4)
-	client := dynamolocal.Client(dynamolocal.Endpoint(t))
+	client := dynamolocal.Client(dynamotest.Endpoint(t))
 	for _, file := range files {
 		text, err := os.ReadFile(file)
 		require.NoError(t, err)

@@ -16,6 +16,7 @@ import (
 
 	"github.com/go-idempotent/idempotent/dynamo"
 	"github.com/go-idempotent/idempotent/internal/dev/dynamolocal"
+	"github.com/go-idempotent/idempotent/internal/testkit/dynamotest"
 )
 
 // TestMatrix runs every scenario in every direction.
@@ -59,7 +60,7 @@ func event(id string, amount int) []byte {
 // table makes a table of this shape, for the time of the test.
 func table(t *testing.T, s shape) string {
 	t.Helper()
-	client := dynamolocal.Client(dynamolocal.Endpoint(t))
+	client := dynamolocal.Client(dynamotest.Endpoint(t))
 	name := newName(t, client)
 	require.NoError(t, dynamo.CreateTable(t.Context(), client, name, s.config()))
 	return name
@@ -69,7 +70,7 @@ func table(t *testing.T, s shape) string {
 func newName(t *testing.T, client *dynamodb.Client) string {
 	t.Helper()
 	name := "interop-" + rand.Text()
-	dynamolocal.DropAfter(t, client, name)
+	dynamotest.DropAfter(t, client, name)
 	return name
 }
 
@@ -207,7 +208,7 @@ func (s *stage) short() {
 // has ended that the first one took in the one record of the table.
 func (s *stage) takesOver() {
 	s.Helper()
-	out, err := dynamolocal.Client(dynamolocal.Endpoint(s.T)).Scan(s.Context(), &dynamodb.ScanInput{
+	out, err := dynamolocal.Client(dynamotest.Endpoint(s.T)).Scan(s.Context(), &dynamodb.ScanInput{
 		TableName: aws.String(s.Table), ConsistentRead: aws.Bool(true),
 	})
 	require.NoError(s, err)

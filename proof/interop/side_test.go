@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/go-idempotent/idempotent/internal/dev/dynamolocal"
+	"github.com/go-idempotent/idempotent/internal/testkit/dynamotest"
 )
 
 const root = "../.."
@@ -45,7 +46,7 @@ const (
 func environment(t *testing.T) []string {
 	t.Helper()
 	return []string{
-		dynamolocal.EndpointVariable + "=" + dynamolocal.Endpoint(t), "AWS_LAMBDA_FUNCTION_NAME=interop-fn",
+		dynamolocal.EndpointVariable + "=" + dynamotest.Endpoint(t), "AWS_LAMBDA_FUNCTION_NAME=interop-fn",
 		"AWS_ACCESS_KEY_ID=local", "AWS_SECRET_ACCESS_KEY=local", "AWS_REGION=us-east-1",
 		"AWS_DEFAULT_REGION=us-east-1",
 		"NODE_NO_WARNINGS=1",
@@ -150,7 +151,7 @@ func tools(t *testing.T, name, list string, copied []string, commands ...[]strin
 		command = strings.Split(strings.ReplaceAll(strings.Join(command, "\n"), "{}", folder), "\n")
 		needs(t, command[0])
 		if out, err := exec.Command(command[0], command[1:]...).CombinedOutput(); err != nil {
-			dynamolocal.CannotRun(t, fmt.Errorf("%s: %w\n%s", command[0], err, out))
+			dynamotest.CannotRun(t, fmt.Errorf("%s: %w\n%s", command[0], err, out))
 		}
 	}
 	require.NoError(t, os.WriteFile(stamp, want, 0o600)) // last, so that a folder with it is complete
@@ -160,6 +161,6 @@ func tools(t *testing.T, name, list string, copied []string, commands ...[]strin
 func needs(t *testing.T, program string) {
 	t.Helper()
 	if _, err := exec.LookPath(program); err != nil {
-		dynamolocal.CannotRun(t, err)
+		dynamotest.CannotRun(t, err)
 	}
 }

@@ -22,6 +22,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
 
 	"github.com/go-idempotent/idempotent/internal/dev/dynamolocal"
+	"github.com/go-idempotent/idempotent/internal/testkit/dynamotest"
 )
 
 // program prints the port that it listens on.
@@ -34,7 +35,7 @@ func SQS(t *testing.T) *sqs.Client {
 	t.Helper()
 	moto, err := server()
 	if err != nil {
-		dynamolocal.CannotRun(t, fmt.Errorf("moto cannot be run: %w", err))
+		dynamotest.CannotRun(t, fmt.Errorf("moto cannot be run: %w", err))
 	}
 	return sqs.New(sqs.Options{
 		BaseEndpoint: aws.String(moto.endpoint), Region: dynamolocal.Region,

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -120,37 +119,4 @@ func TestDockerCommands(t *testing.T) {
 	script(t, bin, "docker", "echo cannot connect >&2; exit 1")
 	_, err = dockerLauncher(t.Context())
 	require.ErrorContains(t, err, "cannot connect")
-}
-
-func TestEndpointOfTheEnvironment(t *testing.T) {
-	t.Setenv(EndpointVariable, "http://somewhere:8000")
-	require.Equal(t, "http://somewhere:8000", Endpoint(t))
-}
-
-// TestEndpointThatIsNotThere runs a test that needs an endpoint in a process without Java and
-// Docker.
-func TestEndpointThatIsNotThere(t *testing.T) {
-	if os.Getenv("DYNAMOLOCAL_ROLE") == "needs an endpoint" {
-		Endpoint(t)
-		t.Fatal("there is none")
-	}
-	t.Parallel()
-	for strict, want := range map[string]struct {
-		passes bool
-		line   string
-	}{
-		"":  {true, "!!! SKIPPED TestEndpointThatIsNotThere: DynamoDB Local is not available"},
-		"1": {false, "DynamoDB Local is not available"},
-	} {
-		t.Run("strict "+strict, func(t *testing.T) {
-			t.Parallel()
-			empty := t.TempDir()
-			cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestEndpointThatIsNotThere$")
-			cmd.Env = append(os.Environ(), "DYNAMOLOCAL_ROLE=needs an endpoint", "PATH="+empty, "HOME="+empty,
-				"XDG_CACHE_HOME="+empty, EndpointVariable+"=", StrictVariable+"="+strict)
-			out, err := cmd.CombinedOutput()
-			require.Equal(t, want.passes, err == nil, "%s", out)
-			require.Contains(t, string(out), want.line)
-		})
-	}
 }

@@ -19,6 +19,7 @@ import (
 
 	"github.com/go-idempotent/idempotent/internal/dev/dynamolocal"
 	"github.com/go-idempotent/idempotent/internal/dev/streams"
+	"github.com/go-idempotent/idempotent/internal/testkit/dynamotest"
 )
 
 // table is one of DynamoDB Local, with a stream.
@@ -30,7 +31,7 @@ type table struct {
 
 func newTable(t *testing.T, view types.StreamViewType) *table {
 	t.Helper()
-	client := dynamolocal.Client(dynamolocal.Endpoint(t))
+	client := dynamolocal.Client(dynamotest.Endpoint(t))
 	name := "pump-" + rand.Text()
 	require.NoError(t, dynamolocal.CreateTable(t.Context(), client, name, "id"))
 	_, err := client.UpdateTable(t.Context(), &dynamodb.UpdateTableInput{
@@ -52,7 +53,7 @@ func text(s string) types.AttributeValue { return &types.AttributeValueMemberS{V
 // pump returns a pump of the table that looks often, and hands events to f.
 func (b *table) pump(f func(events.DynamoDBEvent) (any, error)) *streams.Pump {
 	return &streams.Pump{
-		Endpoint: dynamolocal.Endpoint(b.t), Table: b.name, Poll: time.Millisecond,
+		Endpoint: dynamotest.Endpoint(b.t), Table: b.name, Poll: time.Millisecond,
 		Invoke: func(_ context.Context, payload []byte) ([]byte, error) {
 			var event events.DynamoDBEvent
 			if err := json.Unmarshal(payload, &event); err != nil {
@@ -220,10 +221,10 @@ func TestThousandsOfRecordsComeInOrderAndOnce(t *testing.T) {
 
 func TestAStreamThatIsNotThereEndsThePump(t *testing.T) {
 	t.Parallel()
-	client, name := dynamolocal.Client(dynamolocal.Endpoint(t)), "pump-"+rand.Text()
+	client, name := dynamolocal.Client(dynamotest.Endpoint(t)), "pump-"+rand.Text()
 	require.NoError(t, dynamolocal.CreateTable(t.Context(), client, name, "id"))
 	for table, says := range map[string]string{name: name + " has no stream", name + "0": "ResourceNotFoundException"} {
-		p := &streams.Pump{Endpoint: dynamolocal.Endpoint(t), Table: table}
+		p := &streams.Pump{Endpoint: dynamotest.Endpoint(t), Table: table}
 		err := p.Run(t.Context())
 		require.ErrorContains(t, err, says)
 		require.ErrorIs(t, p.Idle(t.Context()), err)

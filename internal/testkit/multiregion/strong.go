@@ -19,7 +19,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	smithyhttp "github.com/aws/smithy-go/transport/http"
 
-	"github.com/go-idempotent/idempotent/internal/dev/dynamolocal"
+	"github.com/go-idempotent/idempotent/internal/testkit/dynamotest"
 )
 
 // Strong makes the tables of a client such replicas: they have no time to live and no transactions;
@@ -39,7 +39,7 @@ type Strong struct {
 
 // Client is an option of a client.
 func (s *Strong) Client(o *dynamodb.Options) {
-	dynamolocal.After(func(out *dynamodb.DescribeTableOutput) {
+	dynamotest.After(func(out *dynamodb.DescribeTableOutput) {
 		out.Table.MultiRegionConsistency = types.MultiRegionConsistencyStrong
 	})(o)
 	network := o.HTTPClient

@@ -17,7 +17,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/go-idempotent/idempotent/internal/dev/dynamolocal"
+	"github.com/go-idempotent/idempotent/internal/testkit/dynamotest"
 )
 
 // folder holds this command and the functions, once they are built.
@@ -88,7 +88,7 @@ func TestTheStoriesEndWell(t *testing.T) {
 		t.Run(example+" on DynamoDB", func(t *testing.T) {
 			t.Parallel()
 			stdout, stderr, err := played(t, example, "STORE=dynamodb",
-				"AWS_ENDPOINT_URL_DYNAMODB="+dynamolocal.Endpoint(t))
+				"AWS_ENDPOINT_URL_DYNAMODB="+dynamotest.Endpoint(t))
 			require.NoError(t, err, stdout+stderr)
 			assert.True(t, strings.HasSuffix(stdout, end), stdout)
 		})

@@ -1,15 +1,20 @@
-package dynamolocal
+package dynamotest
 
 import (
 	"context"
+	"errors"
 	"io"
 	"net/http"
 	"net/http/httptest"
 	"testing"
 	"time"
 
+	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/stretchr/testify/require"
+
+	"github.com/go-idempotent/idempotent/internal/dev/dynamolocal"
 )
 
 // ending is a context that ends when the test says so, for a reason.
@@ -50,6 +55,14 @@ func slow(t *testing.T) (endpoint string, arrived, answer chan struct{}) {
 	return server.URL, arrived, answer
 }
 
+func write(ctx context.Context, client *dynamodb.Client) error {
+	_, err := client.PutItem(ctx, &dynamodb.PutItemInput{
+		TableName: aws.String("table"),
+		Item:      map[string]types.AttributeValue{"id": &types.AttributeValueMemberS{Value: "k"}},
+	})
+	return err
+}
+
 func TestWhoIsUnhurriedWaitsForTheAnswerUnlessItIsCancelled(t *testing.T) {
 	t.Parallel()
 	unhurried := []func(*dynamodb.Options){Unhurried}
@@ -73,9 +86,10 @@ func TestWhoIsUnhurriedWaitsForTheAnswerUnlessItIsCancelled(t *testing.T) {
 					close(answer)
 				}
 			}()
-			err := write(ctx, Client(endpoint, c.opts...), "table")
+			err := write(ctx, dynamolocal.Client(endpoint, c.opts...))
 			if c.want == nil {
-				requireRefused(t, err)
+				_, refused := errors.AsType[*types.ConditionalCheckFailedException](err)
+				require.True(t, refused, err)
 			} else {
 				require.ErrorIs(t, err, c.want)
 			}
@@ -89,6 +103,6 @@ func TestWhoIsUnhurriedBeginsNothingAfterTheDeadline(t *testing.T) {
 	close(answer)
 	ctx := ending{t.Context(), make(chan struct{}), context.DeadlineExceeded}
 	close(ctx.ended)
-	require.ErrorIs(t, write(ctx, Client(endpoint, Unhurried), "table"), context.DeadlineExceeded)
+	require.ErrorIs(t, write(ctx, dynamolocal.Client(endpoint, Unhurried)), context.DeadlineExceeded)
 	require.Empty(t, arrived)
 }
