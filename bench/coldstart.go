@@ -3,7 +3,6 @@ package main
 import (
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -81,10 +80,11 @@ func unprotected() []byte {
 }
 
 func newSandbox(folder, program string, environment []string) *lambdaruntime.Sandbox {
-	return lambdaruntime.NewSandbox(lambdaruntime.Function{
+	return &lambdaruntime.Sandbox{
 		Bootstrap:   filepath.Join(folder, program),
 		Environment: append([]string{"IDEMPOTENCY_TABLE=" + records}, environment...),
-	})
+		Timeout:     timeout,
+	}
 }
 
 // answers checks an answer as far as it costs nothing.
@@ -99,9 +99,10 @@ func answers(answer []byte, err error) error {
 func startOnce(folder, program string, environment []string, payload []byte) (s start, err error) {
 	sandbox := newSandbox(folder, program, environment)
 	began := time.Now()
-	err = answers(sandbox.Invoke(context.Background(), payload, timeout))
+	err = answers(sandbox.Invoke(context.Background(), payload))
 	s.wall = float64(time.Since(began))
-	if err := errors.Join(err, sandbox.Close()); err != nil {
+	sandbox.Close()
+	if err != nil {
 		return start{}, err
 	}
 	used := sandbox.Ended()

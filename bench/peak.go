@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"net/http/httptest"
 	"os"
@@ -102,9 +101,9 @@ func peakRows(folder string, r result, rounds int) (rows [][]string, err error) 
 // peakOf is the largest resident size, in bytes, of a process that gets these events.
 func peakOf(folder string, environment []string, payload func() []byte) (peak float64, err error) {
 	sandbox := newSandbox(folder, "wrapped", environment)
-	defer func() { err = errors.Join(err, sandbox.Close()) }()
+	defer sandbox.Close()
 	for range peakDeliveries {
-		if err := answers(sandbox.Invoke(context.Background(), payload(), timeout)); err != nil {
+		if err := answers(sandbox.Invoke(context.Background(), payload())); err != nil {
 			return 0, err
 		}
 	}

@@ -39,7 +39,6 @@ func newPost(t *testing.T, sandboxes int) *post {
 	}
 	p.pump = &streams.Pump{
 		Endpoint: dynamotest.Endpoint(t), Table: w.outbox, Invoke: p.relay.invoke, Filter: outbox.StreamFilter,
-		Poll: 20 * time.Millisecond,
 	}
 	return p
 }

@@ -9,10 +9,8 @@ import (
 	"io"
 	"log/slog"
 	"net/http"
-	"net/url"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/aws/aws-lambda-go/events"
 )
@@ -21,16 +19,17 @@ import (
 // each request becomes an event, and the result of the function becomes the answer. Its fields must
 // not change after the first request.
 //
-// What differs from AWS: there are no authorizers, no CORS and no path variables, and the gateway
-// adds no headers to an event.
+// What differs from AWS: there are no authorizers, no CORS and no path variables, the gateway adds
+// no headers to an event, and an event has only what the library and the examples read. A cookie is
+// a header as others are.
 //
 // See
 // https://docs.aws.amazon.com/apigateway/latest/developerguide/http-api-develop-integrations-lambda.html.
 type Front struct {
 	// Invoke invokes the function. That the client goes away does not reach it.
 	Invoke func(ctx context.Context, payload []byte) ([]byte, error)
-	// Routes are the API's, such as "POST /charges". Any other request has the route $default.
-	Routes []string
+	// Route is the API's, such as "POST /charges". Any other request has the route $default.
+	Route string
 }
 
 // ServeHTTP implements [http.Handler]. For a function that failed, or returned what is no response,
@@ -41,12 +40,12 @@ func (f *Front) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 		return // the client is gone
 	}
 	route := "$default"
-	if r := req.Method + " " + req.URL.Path; slices.Contains(f.Routes, r) {
-		route = r
+	if req.Method+" "+req.URL.Path == f.Route {
+		route = f.Route
 	}
 	id := rand.Text()
 	w.Header().Set("Apigw-Requestid", id)
-	payload, err := json.Marshal(event(req, body, route, id, time.Now()))
+	payload, err := json.Marshal(event(req, body, route, id))
 	var result []byte
 	if err == nil {
 		result, err = f.Invoke(context.WithoutCancel(req.Context()), payload)
@@ -61,49 +60,23 @@ func (f *Front) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 }
 
 // event is the request in payload format 2.0.
-func event(req *http.Request, body []byte, route, requestID string, now time.Time) events.APIGatewayV2HTTPRequest {
+func event(req *http.Request, body []byte, route, requestID string) events.APIGatewayV2HTTPRequest {
 	e := events.APIGatewayV2HTTPRequest{
-		Version:               "2.0",
-		RouteKey:              route,
-		RawPath:               req.URL.Path, // decoded, as API Gateway passes it on
-		RawQueryString:        req.URL.RawQuery,
-		Cookies:               strings.FieldsFunc(strings.Join(req.Header["Cookie"], ";"), separates),
-		Headers:               joined(req.Header, strings.ToLower),
-		QueryStringParameters: joined(req.URL.Query(), strings.Clone),
-		RequestContext: events.APIGatewayV2HTTPRequestContext{
-			RouteKey:   route,
-			AccountID:  accountID,
-			Stage:      "$default",
-			RequestID:  requestID,
-			APIID:      "localfront",
-			DomainName: (&url.URL{Host: req.Host}).Hostname(),
-			Time:       now.UTC().Format("02/Jan/2006:15:04:05 -0700"),
-			TimeEpoch:  now.UnixMilli(),
-			HTTP: events.APIGatewayV2HTTPRequestContextHTTPDescription{
-				Method:    req.Method,
-				Path:      req.URL.Path,
-				Protocol:  req.Proto,
-				SourceIP:  (&url.URL{Host: req.RemoteAddr}).Hostname(),
-				UserAgent: req.UserAgent(),
-			},
-		},
+		Version:        "2.0",
+		RouteKey:       route,
+		RawPath:        req.URL.Path, // decoded, as API Gateway passes it on
+		RawQueryString: req.URL.RawQuery,
+		Headers:        map[string]string{"host": req.Host},
 	}
-	delete(e.Headers, "cookie") // cookies have a field of their own
-	e.Headers["host"] = req.Host
+	e.RequestContext.APIID, e.RequestContext.Stage, e.RequestContext.RequestID = "localfront", "$default", requestID
+	e.RequestContext.HTTP.Method = req.Method
+	for name, values := range req.Header {
+		e.Headers[strings.ToLower(name)] = strings.Join(values, ",")
+	}
 	if len(body) > 0 {
 		e.Body, e.IsBase64Encoded = encode(req.Header, body)
 	}
 	return e
-}
-
-func separates(r rune) bool { return r == ';' || r == ' ' }
-
-func joined(values map[string][]string, spelled func(string) string) map[string]string {
-	all := map[string]string{}
-	for name, each := range values {
-		all[spelled(name)] = strings.Join(each, ",")
-	}
-	return all
 }
 
 // textTypes are the media types besides text/* whose bodies API Gateway passes on as they are. All

@@ -78,26 +78,19 @@ func handle(ctx context.Context, e event) (any, error) {
 	return nil, errors.New("what to do?")
 }
 
-func function(environment ...string) lambdaruntime.Function {
-	executable, err := os.Executable()
-	if err != nil {
-		panic(err)
-	}
-	return lambdaruntime.Function{Bootstrap: executable, Environment: environment}
-}
-
-// sandbox returns one that is closed with the test.
-func sandbox(t *testing.T, f lambdaruntime.Function) *lambdaruntime.Sandbox {
+// sandbox returns one with plenty of time for an invocation, which is closed with the test.
+func sandbox(t *testing.T, environment ...string) *lambdaruntime.Sandbox {
 	t.Helper()
-	s := lambdaruntime.NewSandbox(f)
-	t.Cleanup(func() { require.NoError(t, s.Close()) })
+	executable, err := os.Executable()
+	require.NoError(t, err)
+	s := &lambdaruntime.Sandbox{Bootstrap: executable, Environment: environment, Timeout: time.Minute}
+	t.Cleanup(s.Close)
 	return s
 }
 
-// invoke leaves the function plenty of time.
 func invoke(t *testing.T, s *lambdaruntime.Sandbox, e event) ([]byte, error) {
 	t.Helper()
-	return s.Invoke(t.Context(), payload(e), time.Minute)
+	return s.Invoke(t.Context(), payload(e))
 }
 
 func payload(e event) []byte {

@@ -7,8 +7,8 @@
 // Besides, [Sandbox.Kill] kills at any moment.
 //
 // What differs from AWS: a process is not frozen between invocations, there is no limit on memory
-// and on the size of events and responses, and there are no extensions and no streamed responses. A
-// process whose parent is killed ends when it answers, or at once if it waits for an event.
+// and on the size of events and responses, and there are no extensions, no streamed responses and no
+// traces. A process whose parent is killed ends when it answers, or at once if it waits for an event.
 //
 // See https://docs.aws.amazon.com/lambda/latest/dg/runtimes-api.html and
 // https://docs.aws.amazon.com/lambda/latest/dg/lambda-runtime-environment.html.
@@ -17,41 +17,31 @@ package lambdaruntime
 import (
 	"crypto/rand"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"log"
 	"net/http"
 	"net/http/httptest"
-	"os"
 	"os/exec"
+	"path/filepath"
 	"slices"
 	"strconv"
-	"strings"
 	"time"
 )
 
 // initLimit is how long a process may take until it asks for its first event.
 const initLimit = 10 * time.Second
 
-// Function is what a sandbox runs.
-type Function struct {
-	// Bootstrap is the path of the executable.
-	Bootstrap string
-	// Name is the name of the function, "function" if empty.
-	Name string
-	// Environment are the variables of the function, as "NAME=value". Besides, the process sees
-	// what Lambda itself sets, which counts where both set one, and nothing of this process.
-	Environment []string
-}
+// name is that of the function.
+func (s *Sandbox) name() string { return filepath.Base(s.Bootstrap) }
 
 // environment is that of a process. Of a name that occurs twice the last one counts.
-func (f Function) environment(api string) []string {
-	return slices.Concat([]string{"AWS_REGION=us-east-1", "TZ=:UTC"}, f.Environment, []string{
+func (s *Sandbox) environment(api string) []string {
+	return slices.Concat([]string{"AWS_REGION=us-east-1", "TZ=:UTC"}, s.Environment, []string{
 		"AWS_LAMBDA_FUNCTION_MEMORY_SIZE=128",
-		"AWS_LAMBDA_FUNCTION_NAME=" + f.Name,
+		"AWS_LAMBDA_FUNCTION_NAME=" + s.name(),
 		"AWS_LAMBDA_FUNCTION_VERSION=$LATEST",
-		"AWS_LAMBDA_LOG_GROUP_NAME=/aws/lambda/" + f.Name,
+		"AWS_LAMBDA_LOG_GROUP_NAME=/aws/lambda/" + s.name(),
 		"AWS_LAMBDA_LOG_STREAM_NAME=local",
 		"AWS_LAMBDA_RUNTIME_API=" + api,
 		"_HANDLER=bootstrap",
@@ -82,32 +72,17 @@ func timedOut(after time.Duration) *FunctionError {
 	return &FunctionError{TypeTimedOut, fmt.Sprintf("Task timed out after %.2f seconds", after.Seconds())}
 }
 
-const accountID = "123456789012"
-
-// requestID is a random UUID (RFC 9562, version 4).
-func requestID() string {
-	var b [16]byte
-	rand.Read(b[:])
-	b[6], b[8] = b[6]&0x0f|0x40, b[8]&0x3f|0x80
-	return fmt.Sprintf("%x-%x-%x-%x-%x", b[:4], b[4:6], b[6:8], b[8:10], b[10:])
-}
-
 // process is a bootstrap and the Runtime API that it alone talks to: one life of a sandbox. Nothing
 // that is left of an earlier process can reach it.
 type process struct {
-	function Function
-	cmd      *exec.Cmd
-	api      *httptest.Server
+	sandbox *Sandbox
+	cmd     *exec.Cmd
+	api     *httptest.Server
 	// next hands an event to the process when it asks for one, answered gets what it answers.
-	next     chan invocation
+	next     chan []byte
 	answered chan result
 	// exited is closed when the process is reaped and its API has come to rest, and then answered.
 	exited chan struct{}
-}
-
-type invocation struct {
-	payload []byte
-	timeout time.Duration
 }
 
 // result is a response, or the error that the caller gets instead.
@@ -116,10 +91,11 @@ type result struct {
 	err      error
 }
 
-func startProcess(f Function, output *os.File) (*process, error) {
+// start starts a process.
+func (s *Sandbox) start() (*process, error) {
 	p := &process{
-		function: f, cmd: exec.Command(f.Bootstrap),
-		next: make(chan invocation), answered: make(chan result, 1), exited: make(chan struct{}),
+		sandbox: s, cmd: exec.Command(s.Bootstrap),
+		next: make(chan []byte), answered: make(chan result, 1), exited: make(chan struct{}),
 	}
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /2018-06-01/runtime/invocation/next", p.handleNext)
@@ -127,11 +103,11 @@ func startProcess(f Function, output *os.File) (*process, error) {
 	p.api = httptest.NewUnstartedServer(mux)
 	p.api.Config.ErrorLog = log.New(io.Discard, "", 0) // a killed process leaves broken connections
 	p.api.Start()
-	p.cmd.Env = f.environment(p.api.Listener.Addr().String())
-	p.cmd.Stdout, p.cmd.Stderr = output, output
+	p.cmd.Env = s.environment(p.api.Listener.Addr().String())
+	p.cmd.Stdout, p.cmd.Stderr = s.output, s.output
 	if err := p.cmd.Start(); err != nil {
 		p.api.Close()
-		return nil, fmt.Errorf("start the function %s: %w", f.Name, err)
+		return nil, fmt.Errorf("start the function %s: %w", s.name(), err)
 	}
 	go p.reap()
 	return p, nil
@@ -148,18 +124,13 @@ func (p *process) reap() {
 // handleNext blocks until there is an event for the process.
 func (p *process) handleNext(w http.ResponseWriter, r *http.Request) {
 	select {
-	case i := <-p.next:
-		now, id := time.Now(), requestID()
+	case event := <-p.next:
 		h := w.Header()
 		h.Set("Content-Type", "application/json")
-		h.Set("Lambda-Runtime-Aws-Request-Id", id)
-		h.Set("Lambda-Runtime-Deadline-Ms", strconv.FormatInt(now.Add(i.timeout).UnixMilli(), 10))
-		h.Set("Lambda-Runtime-Invoked-Function-Arn",
-			"arn:aws:lambda:us-east-1:"+accountID+":function:"+p.function.Name)
-		trace := strings.ReplaceAll(id, "-", "")
-		h.Set("Lambda-Runtime-Trace-Id",
-			fmt.Sprintf("Root=1-%08x-%s;Parent=%s;Sampled=0", now.Unix(), trace[:24], trace[16:]))
-		_, _ = w.Write(i.payload) // fails if the process was killed, and then its end is the answer
+		h.Set("Lambda-Runtime-Aws-Request-Id", rand.Text())
+		h.Set("Lambda-Runtime-Deadline-Ms", strconv.FormatInt(time.Now().Add(p.sandbox.Timeout).UnixMilli(), 10))
+		h.Set("Lambda-Runtime-Invoked-Function-Arn", "arn:aws:lambda:us-east-1:123456789012:function:"+p.sandbox.name())
+		_, _ = w.Write(event) // fails if the process was killed, and then its end is the answer
 	case <-r.Context().Done(): // the process ended, or dropped the connection to ask again
 	}
 }
@@ -187,8 +158,9 @@ func write(w http.ResponseWriter, status int, body string) {
 }
 
 // invoke waits for the answer to what the process has taken, and kills it at the deadline.
-func (p *process) invoke(i invocation) ([]byte, error) {
-	deadline := time.AfterFunc(i.timeout, func() { _ = p.cmd.Process.Kill() }) // fails if it has ended
+func (p *process) invoke() ([]byte, error) {
+	timeout := p.sandbox.Timeout
+	deadline := time.AfterFunc(timeout, func() { _ = p.cmd.Process.Kill() }) // fails if it has ended
 	answer, answered := <-p.answered
 	switch timely := deadline.Stop(); {
 	case answered: // also if the deadline came then
@@ -196,18 +168,14 @@ func (p *process) invoke(i invocation) ([]byte, error) {
 	case timely:
 		return nil, p.ended()
 	default:
-		return nil, timedOut(i.timeout)
+		return nil, timedOut(timeout)
 	}
 }
 
 // kill sends SIGKILL and waits until the process is gone.
-func (p *process) kill() error {
-	err := p.cmd.Process.Kill()
+func (p *process) kill() {
+	_ = p.cmd.Process.Kill() // likewise
 	<-p.exited
-	if errors.Is(err, os.ErrProcessDone) {
-		return nil
-	}
-	return err
 }
 
 func (p *process) alive() bool {

@@ -1,7 +1,6 @@
 package lambdaruntime
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -13,9 +12,17 @@ import (
 )
 
 // Sandbox runs a function, in as many processes as it has invocations at once. It is safe for
-// concurrent use. Make one with [NewSandbox] and end it with [Sandbox.Close].
+// concurrent use, but its fields must not change during an invocation. End it with [Sandbox.Close].
 type Sandbox struct {
-	function Function
+	// Bootstrap is the path of the executable. Its last part is the name of the function.
+	Bootstrap string
+	// Environment are the variables of the function, as "NAME=value". Besides, the process sees
+	// what Lambda itself sets, which counts where both set one, and nothing of this process.
+	Environment []string
+	// Timeout is how long an invocation may take from the moment a process has the event. Then the
+	// process is killed.
+	Timeout time.Duration
+
 	invoking sync.RWMutex // held, as by a reader, by each invocation
 
 	mu sync.Mutex
@@ -27,40 +34,33 @@ type Sandbox struct {
 	closed bool
 }
 
-// NewSandbox returns a sandbox. Its first process is started by the first invocation.
-func NewSandbox(f Function) *Sandbox {
-	f.Name = cmp.Or(f.Name, "function")
-	return &Sandbox{function: f}
-}
-
 // ErrClosed is returned by an invocation of a closed sandbox.
 var ErrClosed = errors.New("lambdaruntime: the sandbox is closed")
 
 // Invoke hands the payload to the function and returns its response. What has begun goes on to its
-// end, whatever the context says. The timeout counts from the moment a process takes the event;
-// when it has passed, the process is killed.
+// end, whatever the context says.
 //
 // An invocation that failed returns a [*FunctionError]; every other error says that there was none:
 // [ErrClosed], or a bootstrap that cannot be executed.
-func (s *Sandbox) Invoke(_ context.Context, payload []byte, timeout time.Duration) ([]byte, error) {
+func (s *Sandbox) Invoke(_ context.Context, payload []byte) ([]byte, error) {
 	s.invoking.RLock()
 	defer s.invoking.RUnlock()
-	i := invocation{payload, timeout}
 	for {
 		p, fresh, err := s.take()
 		if err != nil {
 			return nil, err
 		}
 		select {
-		case p.next <- i:
+		case p.next <- payload:
 			defer s.give(p)
-			return p.invoke(i)
+			return p.invoke()
 		case <-p.exited:
 			if fresh {
 				return nil, p.ended()
 			} // else it ended after its last answer, and this invocation gets another process
 		case <-time.After(initLimit):
-			return nil, errors.Join(p.kill(), timedOut(initLimit))
+			p.kill()
+			return nil, timedOut(initLimit)
 		}
 	}
 }
@@ -85,7 +85,7 @@ func (s *Sandbox) take() (p *process, fresh bool, err error) {
 			return nil, false, fmt.Errorf("a file for what the function writes: %w", err)
 		}
 	}
-	if p, err = startProcess(s.function, s.output); err == nil {
+	if p, err = s.start(); err == nil {
 		s.started = append(s.started, p)
 	}
 	return p, true, err
@@ -105,22 +105,20 @@ func (s *Sandbox) processes() []*process {
 
 // Kill sends SIGKILL to all processes, whatever they are doing, and waits until they are gone. A
 // running invocation fails with [TypeExited]. The next one starts a new process.
-func (s *Sandbox) Kill() (err error) {
+func (s *Sandbox) Kill() {
 	for _, p := range s.processes() {
-		err = errors.Join(err, p.kill())
+		p.kill()
 	}
-	return err
 }
 
 // Close kills the processes and waits for what has begun. Calling it again has no effect.
-func (s *Sandbox) Close() error {
+func (s *Sandbox) Close() {
 	s.mu.Lock()
 	s.closed = true // no process is started any more
 	s.mu.Unlock()
-	err := s.Kill()
+	s.Kill()
 	s.invoking.Lock()
 	defer s.invoking.Unlock()
-	return err
 }
 
 // Starts is the number of processes that were started.

@@ -3,6 +3,7 @@ package lambdaruntime_test
 import (
 	"fmt"
 	"os"
+	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
@@ -24,7 +25,7 @@ func assertGone(t *testing.T, pid int) {
 
 func TestAFunctionAnswersOneEventAfterTheOther(t *testing.T) {
 	t.Parallel()
-	s := sandbox(t, function())
+	s := sandbox(t)
 	for _, text := range []string{"one", "two", "three"} {
 		response, err := invoke(t, s, event{Do: "echo", Text: text})
 		require.NoError(t, err)
@@ -37,7 +38,7 @@ func TestAFunctionAnswersOneEventAfterTheOther(t *testing.T) {
 // the sandbox is closed.
 func TestLogsAreThereWhenTheAnswerIs(t *testing.T) {
 	t.Parallel()
-	s := sandbox(t, function())
+	s := sandbox(t)
 	for n := range 200 {
 		text := fmt.Sprint("number ", n)
 		_, err := invoke(t, s, event{Do: "echo", Text: text})
@@ -45,23 +46,20 @@ func TestLogsAreThereWhenTheAnswerIs(t *testing.T) {
 		require.True(t, strings.HasSuffix(s.Logs(), "doing echo "+text+"\n"))
 	}
 	written := s.Logs()
-	require.NoError(t, s.Close())
+	s.Close()
 	assert.Equal(t, written, s.Logs())
 }
 
 func TestAFunctionSeesWhatLambdaTellsIt(t *testing.T) {
 	t.Setenv("NOT_FOR_THE_FUNCTION", "secret")
-	f := function("COLOUR=blue")
-	f.Name = "shop"
-	v := look(t, sandbox(t, f))
+	s := sandbox(t, "COLOUR=blue")
+	v, name := look(t, s), filepath.Base(s.Bootstrap)
 
 	assert.Contains(t, v.Environment, "COLOUR=blue")
-	assert.Contains(t, v.Environment, "AWS_LAMBDA_FUNCTION_NAME=shop")
-	assert.Regexp(t, `(?m)^_X_AMZN_TRACE_ID=Root=1-[0-9a-f]{8}-[0-9a-f]{24};Parent=[0-9a-f]{16};Sampled=0$`,
-		strings.Join(v.Environment, "\n"))
+	assert.Contains(t, v.Environment, "AWS_LAMBDA_FUNCTION_NAME="+name)
 	assert.NotContains(t, strings.Join(v.Environment, "\n"), "NOT_FOR_THE_FUNCTION", "nothing is inherited")
-	assert.Equal(t, "arn:aws:lambda:us-east-1:123456789012:function:shop", v.Context.InvokedFunctionArn)
-	assert.Len(t, v.Context.AwsRequestID, 36)
+	assert.Equal(t, "arn:aws:lambda:us-east-1:123456789012:function:"+name, v.Context.InvokedFunctionArn)
+	assert.NotEmpty(t, v.Context.AwsRequestID)
 	assert.InDelta(t, time.Minute, v.Left, float64(10*time.Second), "the deadline is the timeout from now")
 }
 
@@ -77,7 +75,7 @@ func TestAFailureIsAFunctionErrorAndTheNextEventIsServed(t *testing.T) {
 	} {
 		t.Run(do, func(t *testing.T) {
 			t.Parallel()
-			s := sandbox(t, function())
+			s := sandbox(t)
 			_, err := invoke(t, s, event{Do: do, Text: "no stock"})
 			e := functionError(t, err)
 			assert.Equal(t, want.kind, e.Type)
@@ -91,10 +89,11 @@ func TestAFailureIsAFunctionErrorAndTheNextEventIsServed(t *testing.T) {
 
 func TestAnInvocationIsKilledAtItsDeadline(t *testing.T) {
 	t.Parallel()
-	s := sandbox(t, function())
+	s := sandbox(t)
 	before := look(t, s) // so that no start is measured
 	started := time.Now()
-	_, err := s.Invoke(t.Context(), payload(event{Do: "hang"}), 300*time.Millisecond)
+	s.Timeout = 300 * time.Millisecond
+	_, err := invoke(t, s, event{Do: "hang"})
 	took := time.Since(started)
 	e := functionError(t, err)
 	assert.Equal(t, lambdaruntime.TypeTimedOut, e.Type)
@@ -103,6 +102,7 @@ func TestAnInvocationIsKilledAtItsDeadline(t *testing.T) {
 	assert.Less(t, took, time.Minute)
 	assertGone(t, before.PID)
 
+	s.Timeout = time.Minute
 	_, err = invoke(t, s, event{Do: "echo"})
 	require.NoError(t, err)
 	assert.Equal(t, 2, s.Starts(), "the next event gets a new process")
@@ -110,11 +110,11 @@ func TestAnInvocationIsKilledAtItsDeadline(t *testing.T) {
 
 func TestKillEndsARunningInvocation(t *testing.T) {
 	t.Parallel()
-	s := sandbox(t, function())
+	s := sandbox(t)
 	before := look(t, s)
 	result := invoking(t, s, event{Do: "hang"})
 	hangs(t, s)
-	require.NoError(t, s.Kill())
+	s.Kill()
 	e := functionError(t, <-result)
 	assert.Equal(t, lambdaruntime.TypeExited, e.Type)
 	assert.Contains(t, e.Message, "signal: killed")
@@ -125,11 +125,11 @@ func TestKillEndsARunningInvocation(t *testing.T) {
 
 func TestKillOfAnIdleSandboxCostsTheNextEventOnlyAStart(t *testing.T) {
 	t.Parallel()
-	s := sandbox(t, function())
-	require.NoError(t, s.Kill(), "nothing runs yet")
+	s := sandbox(t)
+	s.Kill() // nothing runs yet
 	first := look(t, s)
-	require.NoError(t, s.Kill())
-	require.NoError(t, s.Kill(), "again")
+	s.Kill()
+	s.Kill() // again
 	assertGone(t, first.PID)
 	look(t, s)
 	assert.Equal(t, 2, s.Starts())
@@ -137,7 +137,7 @@ func TestKillOfAnIdleSandboxCostsTheNextEventOnlyAStart(t *testing.T) {
 
 func TestEndedTellsWhatAProcessUsed(t *testing.T) {
 	t.Parallel()
-	s := sandbox(t, function())
+	s := sandbox(t)
 	assert.Nil(t, s.Ended(), "there was none")
 	assert.Zero(t, s.PID())
 	_, err := invoke(t, s, event{Do: "echo"})
@@ -145,7 +145,7 @@ func TestEndedTellsWhatAProcessUsed(t *testing.T) {
 	assert.Nil(t, s.Ended(), "it runs")
 	running := s.PID()
 	assert.Positive(t, running)
-	require.NoError(t, s.Kill())
+	s.Kill()
 	assert.Zero(t, s.PID())
 	assert.Equal(t, running, s.Ended().Pid())
 	assert.Equal(t, "signal: killed", s.Ended().String())
@@ -154,16 +154,16 @@ func TestEndedTellsWhatAProcessUsed(t *testing.T) {
 
 func TestKillWhileTheProcessStartsFailsTheInvocation(t *testing.T) {
 	t.Parallel()
-	s := sandbox(t, function("AT_START=hang"))
+	s := sandbox(t, "AT_START=hang")
 	result := invoking(t, s, event{Do: "echo"})
 	require.Eventually(t, func() bool { return s.Starts() == 1 }, time.Minute, time.Millisecond)
-	require.NoError(t, s.Kill())
+	s.Kill()
 	assert.Contains(t, functionError(t, <-result).Message, "signal: killed")
 }
 
 func TestAProcessThatCannotStartIsAFunctionErrorEachTime(t *testing.T) {
 	t.Parallel()
-	s := sandbox(t, function("AT_START=exit"))
+	s := sandbox(t, "AT_START=exit")
 	for range 2 {
 		_, err := invoke(t, s, event{Do: "echo"})
 		assert.Contains(t, functionError(t, err).Message, "exit status 3")
@@ -175,14 +175,15 @@ func TestAProcessThatCannotStartIsAFunctionErrorEachTime(t *testing.T) {
 
 func TestABootstrapThatDoesNotExistIsNoFunctionError(t *testing.T) {
 	t.Parallel()
-	s := sandbox(t, lambdaruntime.Function{Bootstrap: t.TempDir() + "/bootstrap"})
+	s := sandbox(t)
+	s.Bootstrap = t.TempDir() + "/bootstrap"
 	_, err := invoke(t, s, event{Do: "echo"})
 	require.ErrorIs(t, err, os.ErrNotExist)
 }
 
 func TestAnInvocationWaitsForNoOther(t *testing.T) {
 	t.Parallel()
-	s := sandbox(t, function())
+	s := sandbox(t)
 	first := invoking(t, s, event{Do: "hang"})
 	hangs(t, s)
 	for range 2 {
@@ -190,7 +191,7 @@ func TestAnInvocationWaitsForNoOther(t *testing.T) {
 		require.NoError(t, err)
 	}
 	assert.Equal(t, 2, s.Starts(), "a process that waits is used again")
-	require.NoError(t, s.Kill())
+	s.Kill()
 	functionError(t, <-first)
 	_, err := invoke(t, s, event{Do: "echo"})
 	require.NoError(t, err)
@@ -199,15 +200,15 @@ func TestAnInvocationWaitsForNoOther(t *testing.T) {
 
 func TestCloseEndsEverything(t *testing.T) {
 	t.Parallel()
-	s := lambdaruntime.NewSandbox(function())
+	s := sandbox(t)
 	v := look(t, s)
 	result := invoking(t, s, event{Do: "hang"})
 	hangs(t, s)
-	require.NoError(t, s.Close())
+	s.Close()
 	assertGone(t, v.PID)
 	functionError(t, <-result)
 
 	_, err := invoke(t, s, event{Do: "echo"})
 	require.ErrorIs(t, err, lambdaruntime.ErrClosed)
-	require.NoError(t, s.Close(), "again")
+	s.Close() // again
 }

@@ -50,10 +50,10 @@ func (b *table) put(item map[string]types.AttributeValue) {
 
 func text(s string) types.AttributeValue { return &types.AttributeValueMemberS{Value: s} }
 
-// pump returns a pump of the table that looks often, and hands events to f.
+// pump returns a pump of the table that hands events to f.
 func (b *table) pump(f func(events.DynamoDBEvent) (any, error)) *streams.Pump {
 	return &streams.Pump{
-		Endpoint: dynamotest.Endpoint(b.t), Table: b.name, Poll: time.Millisecond,
+		Endpoint: dynamotest.Endpoint(b.t), Table: b.name,
 		Invoke: func(_ context.Context, payload []byte) ([]byte, error) {
 			var event events.DynamoDBEvent
 			if err := json.Unmarshal(payload, &event); err != nil {

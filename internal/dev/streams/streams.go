@@ -43,9 +43,6 @@ type Pump struct {
 	Filter string
 	// BatchSize is how many records are read at once, and an event has at most, 100 if 0.
 	BatchSize int
-	// Poll is the time between two looks at a stream that has no new records, and that before a
-	// batch is handed over again. It is 250 ms if 0, which Lambda documents of the first.
-	Poll time.Duration
 
 	client http.Client
 	filter object
@@ -61,6 +58,10 @@ type Pump struct {
 	idle time.Time
 	over error
 }
+
+// poll is the time between two looks at a stream that has no new records, and that before a batch is
+// handed over again. Lambda looks four times a second.
+const poll = 20 * time.Millisecond
 
 // Run pumps until ctx ends, and returns nil then. It returns an error if the pump is not set up
 // correctly, or if the stream cannot be read. It waits for an invocation that has begun. A pump
@@ -131,7 +132,7 @@ func (p *Pump) turn(ctx context.Context) (err error) {
 	}
 	if !found || len(p.batch) > 0 {
 		select {
-		case <-time.After(cmp.Or(p.Poll, 250*time.Millisecond)):
+		case <-time.After(poll):
 		case <-ctx.Done():
 		}
 	}
@@ -195,16 +196,12 @@ func (p *Pump) read(ctx context.Context) (found bool, err error) {
 		Records           []object
 		NextShardIterator *string
 	}
-	get := func() error {
-		return p.call(ctx, "DynamoDBStreams_20120810.GetRecords",
-			object{"ShardIterator": p.iterator, "Limit": cmp.Or(p.BatchSize, 100)}, &out)
-	}
-	if err = get(); err != nil && strings.Contains(err.Error(), "TrimmedDataAccessException") {
-		if err = p.seek(ctx, oldest); err == nil {
-			err = get()
-		}
-	}
-	if err != nil {
+	err = p.call(ctx, "DynamoDBStreams_20120810.GetRecords",
+		object{"ShardIterator": p.iterator, "Limit": cmp.Or(p.BatchSize, 100)}, &out)
+	switch {
+	case err != nil && strings.Contains(err.Error(), "TrimmedDataAccessException"):
+		return true, p.seek(ctx, oldest)
+	case err != nil:
 		return false, err
 	}
 	p.iterator = out.NextShardIterator

@@ -176,7 +176,7 @@ func (s *orderStory) drain(lost *purchase) {
 		ExpressionAttributeValues: item{":due": &types.AttributeValueMemberN{Value: "1"}},
 	})
 	s.must(err)
-	_, err = s.function("drain", drainTimeout).invoke(s.ctx, []byte("{}"))
+	_, err = s.function("drain", drainTimeout).Invoke(s.ctx, []byte("{}"))
 	s.must(err)
 	s.row(lost, "delivered", "", "")
 }

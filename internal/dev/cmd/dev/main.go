@@ -27,6 +27,7 @@ import (
 	"net/http"
 	"os"
 	"os/signal"
+	"path/filepath"
 	"syscall"
 	"time"
 
@@ -48,7 +49,7 @@ func main() {
 // fail ends this process, and tells what the functions wrote.
 func (w *world) fail(err error) {
 	for _, f := range w.functions {
-		fmt.Fprintf(os.Stderr, "The function %s wrote:\n%s\n", f.name, f.Logs())
+		fmt.Fprintf(os.Stderr, "The function %s wrote:\n%s\n", filepath.Base(f.Bootstrap), f.Logs())
 	}
 	fmt.Fprintln(os.Stderr, "FAILED:", err)
 	os.Exit(1)
@@ -95,8 +96,8 @@ func (w *world) start(ctx context.Context, args []string) error {
 
 func (x example) route() string { return "POST " + x.path }
 
-func (x example) front(f *function) *lambdaruntime.Front {
-	return &lambdaruntime.Front{Invoke: f.invoke, Routes: []string{x.route()}}
+func (x example) front(f *lambdaruntime.Sandbox) *lambdaruntime.Front {
+	return &lambdaruntime.Front{Invoke: f.Invoke, Route: x.route()}
 }
 
 // run serves an example until ctx ends, and the relay and the drain of the orders beside it.
@@ -145,7 +146,7 @@ func (w *world) told(front http.Handler) http.Handler {
 func (w *world) drainEachMinute(ctx context.Context) {
 	drain := w.function("drain", drainTimeout)
 	for {
-		if _, err := drain.invoke(ctx, []byte("{}")); err != nil && ctx.Err() == nil {
+		if _, err := drain.Invoke(ctx, []byte("{}")); err != nil && ctx.Err() == nil {
 			fmt.Fprintln(w.out, "the drain has failed:", err)
 		}
 		select {

@@ -17,6 +17,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/go-idempotent/idempotent/internal/dev/lambdaruntime"
 	"github.com/go-idempotent/idempotent/internal/dev/services"
 )
 
@@ -40,7 +41,7 @@ type story struct {
 	front http.Handler
 	path  string
 	// killable is the function that is asked, relay the one that brings its messages away.
-	killable, relay *function
+	killable, relay *lambdaruntime.Sandbox
 	run             string // makes keys its own: the records of an earlier run may still be there
 	chapter         string // says where the story is
 }
@@ -74,15 +75,17 @@ func (s *story) kill(at moment, key, body string) reply {
 	if at == (moment{}) {
 		return s.send(key, body)
 	}
-	victim, died := s.killable, make(chan error, 1)
+	victim, died := s.killable, make(chan struct{})
 	if at.relayed() {
 		victim = s.relay
 	}
-	s.watch.next.Store(&plan{at, func() { died <- victim.Kill() }})
+	s.watch.next.Store(&plan{at, func() {
+		victim.Kill()
+		close(died)
+	}})
 	got := s.send(key, body)
 	select {
-	case err := <-died:
-		s.must(err)
+	case <-died:
 	case <-time.After(patience):
 		s.must(errors.New("the function was not killed: the moment did not come"))
 	}

@@ -41,7 +41,7 @@ type world struct {
 	client          *dynamodb.Client
 
 	variables []string
-	functions []*function
+	functions []*lambdaruntime.Sandbox
 }
 
 // The tables, by the variable that names them.
@@ -147,23 +147,10 @@ func (w *world) watched(database http.Handler) http.Handler {
 	})
 }
 
-type function struct {
-	*lambdaruntime.Sandbox
-
-	name    string
-	timeout time.Duration
-}
-
-func (w *world) function(name string, timeout time.Duration) *function {
-	f := &function{lambdaruntime.NewSandbox(lambdaruntime.Function{
-		Bootstrap: filepath.Join(w.folder, name), Name: name, Environment: w.variables,
-	}), name, timeout}
+func (w *world) function(name string, timeout time.Duration) *lambdaruntime.Sandbox {
+	f := &lambdaruntime.Sandbox{Bootstrap: filepath.Join(w.folder, name), Environment: w.variables, Timeout: timeout}
 	w.functions = append(w.functions, f)
 	return f
-}
-
-func (f *function) invoke(ctx context.Context, payload []byte) ([]byte, error) {
-	return f.Invoke(ctx, payload, f.timeout)
 }
 
 const (
@@ -173,16 +160,18 @@ const (
 
 // relaying begins to invoke the function relay with what is written to the outbox from now on. The
 // stream loses the event that has the text lost, unless that is empty.
-func (w *world) relaying(ctx context.Context, lost string) (relay *function, mapping *streams.Pump, err error) {
+func (w *world) relaying(ctx context.Context, lost string) (
+	relay *lambdaruntime.Sandbox, mapping *streams.Pump, err error,
+) {
 	relay = w.function("relay", relayTimeout)
 	mapping = &streams.Pump{
 		Endpoint: w.endpoint, Table: table(messages), Latest: true, Filter: outbox.StreamFilter,
-		BatchSize: 1, Poll: 50 * time.Millisecond, // one message at a time, so that a story knows which of them dies
+		BatchSize: 1, // so that a story knows which message dies
 		Invoke: func(ctx context.Context, event []byte) ([]byte, error) {
 			if lost != "" && bytes.Contains(event, []byte(lost)) {
 				return nil, nil // for the mapping that is a success
 			}
-			return relay.invoke(ctx, event)
+			return relay.Invoke(ctx, event)
 		},
 	}
 	go func() {
