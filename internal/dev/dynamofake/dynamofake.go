@@ -117,7 +117,7 @@ type write struct {
 func (s *Server) operate(operation string, in input) object {
 	switch operation {
 	case "PutItem", "UpdateItem", "DeleteItem":
-		return s.writeOne(operation[:len(operation)-len("Item")], in)
+		return s.writeOne(strings.TrimSuffix(operation, "Item"), in)
 	case "GetItem":
 		if found := s.items[s.place(in.write)]; found != nil {
 			return object{"Item": found}
@@ -155,11 +155,10 @@ func (s *Server) writeOne(kind string, in input) object {
 		panic(*failed)
 	}
 	s.put(s.place(in.write), next)
-	switch in.ReturnValues {
-	case "ALL_NEW", "UPDATED_NEW": // what was not changed does no harm
-		return object{"Attributes": next}
+	if in.ReturnValues == "" {
+		return object{}
 	}
-	return object{}
+	return object{"Attributes": next} // what was not changed does no harm
 }
 
 // next is the item after a write, nil if it is deleted, or the answer if its condition fails.
@@ -236,14 +235,10 @@ func (s *Server) transact(items []map[string]write) object {
 
 func (s *Server) writeBatch(in input) object {
 	for table, requests := range in.RequestItems {
-		var writes []struct {
-			PutRequest    struct{ Item Item }
-			DeleteRequest struct{ Key Item }
-		}
+		var writes []struct{ PutRequest struct{ Item Item } }
 		decode(requests, &writes)
 		for _, w := range writes {
-			at := s.place(write{TableName: table, Item: w.PutRequest.Item, Key: w.DeleteRequest.Key})
-			s.put(at, w.PutRequest.Item)
+			s.writeOne("Put", input{write: write{TableName: table, Item: w.PutRequest.Item}})
 		}
 	}
 	return object{"UnprocessedItems": object{}}
@@ -310,21 +305,15 @@ func (s *Server) stream(operation string, in input) object {
 	return object{"Records": found, "NextShardIterator": strconv.Itoa(from)}
 }
 
-// change is the record of a write as Lambda gets it. What is not there before or after is nil.
+// change is what the stream tells of a write, as far as a relay reads it.
 func change(number int, old, next Item) object {
-	name, images := "MODIFY", object{"SequenceNumber": strconv.Itoa(number)}
-	if next != nil {
-		images["NewImage"] = next
-	} else {
+	name, written := "MODIFY", object{"SequenceNumber": strconv.Itoa(number), "NewImage": next}
+	switch {
+	case next == nil:
 		name = "REMOVE"
-	}
-	if old != nil {
-		images["OldImage"] = old
-	} else {
+		delete(written, "NewImage")
+	case old == nil:
 		name = "INSERT"
 	}
-	return object{
-		"eventID": strconv.Itoa(number), "eventName": name, "eventSource": "aws:dynamodb", "eventVersion": "1.1",
-		"dynamodb": images,
-	}
+	return object{"eventName": name, "dynamodb": written}
 }

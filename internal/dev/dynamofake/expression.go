@@ -88,7 +88,9 @@ func (w write) update(it Item) {
 		case "SET":
 			e.each(func(name string) { it[name] = e.set() })
 		case "ADD":
-			e.each(func(name string) { it[name] = it[name].sum(e.value()) })
+			e.each(func(name string) {
+				it[name] = Value{"N": strconv.FormatInt(it[name].number()+e.value().number(), 10)}
+			})
 		case "REMOVE":
 			e.each(func(name string) { delete(it, name) })
 		default:
@@ -123,13 +125,10 @@ func (e *expression) each(one func(name string)) {
 
 func (e *expression) name() string {
 	token := e.next()
-	if name, ok := e.ExpressionAttributeNames[token]; ok {
-		return name
-	}
-	if strings.HasPrefix(token, "#") || strings.HasPrefix(token, ":") {
+	if strings.HasPrefix(token, "#") && e.ExpressionAttributeNames[token] == "" {
 		invalidf("Invalid expression: %q is no name", token)
 	}
-	return token
+	return cmp.Or(e.ExpressionAttributeNames[token], token)
 }
 
 func (e *expression) value() Value {
@@ -201,8 +200,4 @@ func (v Value) number() int64 {
 		invalidf("%v is none of the numbers known here", v)
 	}
 	return n
-}
-
-func (v Value) sum(added Value) Value {
-	return Value{"N": strconv.FormatInt(v.number()+added.number(), 10)}
 }

@@ -23,8 +23,10 @@ import (
 	"reflect"
 	"slices"
 	"strings"
-	"sync"
+	"sync/atomic"
 	"time"
+
+	"github.com/aws/aws-lambda-go/events"
 )
 
 // Pump is the event source mapping of one stream and one function, with the function response type
@@ -53,10 +55,9 @@ type Pump struct {
 	// batch has the records that were read and are not handled.
 	batch []object
 
-	mu sync.Mutex
 	// idle is when the last look began that left nothing to handle. over is why the pump has ended.
-	idle time.Time
-	over error
+	idle atomic.Pointer[time.Time]
+	over atomic.Pointer[error]
 }
 
 // poll is the time between two looks at a stream that has no new records, and that before a batch is
@@ -76,9 +77,8 @@ func (p *Pump) Run(ctx context.Context) error {
 	if ctx.Err() != nil {
 		err = nil
 	}
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.over = errors.Join(errors.New("streams: the pump has ended"), err)
+	over := errors.Join(errors.New("streams: the pump has ended"), err)
+	p.over.Store(&over)
 	return err
 }
 
@@ -93,9 +93,7 @@ func (p *Pump) begin(ctx context.Context) error {
 	if _, err := takes(p.filter, nil); err != nil {
 		return err
 	}
-	var out struct {
-		Table struct{ LatestStreamArn string }
-	}
+	var out struct{ Table struct{ LatestStreamArn string } }
 	if err := p.call(ctx, "DynamoDB_20120810.DescribeTable", object{"TableName": p.Table}, &out); err != nil {
 		return err
 	}
@@ -120,9 +118,7 @@ func (p *Pump) turn(ctx context.Context) (err error) {
 		}
 	}
 	if !found {
-		p.mu.Lock()
-		p.idle = began
-		p.mu.Unlock()
+		p.idle.Store(&began)
 	}
 	if len(p.batch) > 0 {
 		response, err := p.Invoke(ctx, encoded(object{"Records": p.batch}))
@@ -131,10 +127,7 @@ func (p *Pump) turn(ctx context.Context) (err error) {
 		}
 	}
 	if !found || len(p.batch) > 0 {
-		select {
-		case <-time.After(poll):
-		case <-ctx.Done():
-		}
+		time.Sleep(poll)
 	}
 	return nil
 }
@@ -144,14 +137,12 @@ func (p *Pump) turn(ctx context.Context) (err error) {
 // as DynamoDB Local means it.
 func (p *Pump) Idle(ctx context.Context) error {
 	for since := time.Now(); ; time.Sleep(time.Millisecond) {
-		p.mu.Lock()
-		idle, over := !p.idle.Before(since), p.over
-		p.mu.Unlock()
+		idle, over := p.idle.Load(), p.over.Load()
 		switch {
-		case idle:
+		case idle != nil && !idle.Before(since):
 			return nil
 		case over != nil:
-			return over
+			return *over
 		case ctx.Err() != nil:
 			return fmt.Errorf("streams: not everything is handled: %w", context.Cause(ctx))
 		}
@@ -161,11 +152,7 @@ func (p *Pump) Idle(ctx context.Context) error {
 // open begins to read the newest shard, and reports whether it is another one than before.
 func (p *Pump) open(ctx context.Context, from string) (found bool, err error) {
 	var out struct {
-		StreamDescription struct {
-			Shards []struct {
-				ShardID string `json:"ShardId"`
-			}
-		}
+		StreamDescription struct{ Shards []struct{ ShardID string } }
 	}
 	err = p.call(ctx, "DynamoDBStreams_20120810.DescribeStream", object{"StreamArn": p.stream}, &out)
 	shards := out.StreamDescription.Shards
@@ -221,11 +208,7 @@ func (p *Pump) read(ctx context.Context) (found bool, err error) {
 //   - An identifier of no record, and a response of another shape, are a complete failure.
 //   - Of several identifiers the lowest one is the checkpoint: what is before it is handled.
 func handled(records []object, response []byte) int {
-	var r struct {
-		BatchItemFailures []struct {
-			ItemIdentifier string `json:"itemIdentifier"`
-		} `json:"batchItemFailures"`
-	}
+	var r events.DynamoDBEventResponse
 	if err := json.Unmarshal(response, &r); err != nil && len(response) > 0 {
 		return 0
 	}

@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"strconv"
+	"time"
 
 	"github.com/go-idempotent/idempotent/internal/dev/services"
 )
@@ -20,12 +21,12 @@ const chargeLine = "%4s  %-38s %-19s %-44s %s\n"
 
 func tellOfCharges(of *story) {
 	s := &chargeStory{story: of, first: map[int]string{}}
-	s.printf(`One function, a provider that charges, and a client that does not give up.
+	fmt.Printf(`One function, a provider that charges, and a client that does not give up.
 The records are %s. An invocation may take %v and its claim is protected
 for two seconds more: that is how long a crash blocks its key.
 
 `, s.where, invocationTimeout)
-	s.printf(chargeLine, "step", "what happens", "sent", "came back", "charges so far")
+	fmt.Printf(chargeLine, "step", "what happens", "sent", "came back", "charges so far")
 	const again = created + ", replayed, same bytes"
 	s.came("a first charge", 1, 1999, s.sends(1, 1999), created, 1)
 	s.came("the client sends it again", 1, 1999, s.sends(1, 1999), again, 1)
@@ -42,7 +43,7 @@ for two seconds more: that is how long a crash blocks its key.
 	s.came("killed after the charge", 3, 4200, s.kill(charged, s.key(3), body(4200)), killed, 3)
 	held := s.sends(3, 4200)
 	s.came("sent again at once, to a new process", 3, 4200, held, blocked, 3)
-	s.sleep(held.wait())
+	time.Sleep(held.wait())
 	s.came(fmt.Sprintf("sent again after these %v", held.wait()), 3, 4200, s.sends(3, 4200), created, 3)
 	s.came("sent once more", 3, 4200, s.sends(3, 4200), again, 3)
 	s.sumUp()
@@ -68,7 +69,7 @@ func (s *chargeStory) came(what string, order, amount int, back reply, want stri
 	default:
 		text += ", other bytes"
 	}
-	s.printf(chargeLine, strconv.Itoa(s.steps), what, fmt.Sprintf("order-%d: %d usd", order, amount), text,
+	fmt.Printf(chargeLine, strconv.Itoa(s.steps), what, fmt.Sprintf("order-%d: %d usd", order, amount), text,
 		strconv.Itoa(made))
 	s.expect(text, want)
 	s.checkf(made == charges, "the provider made %d charges, want %d", made, charges)
@@ -76,7 +77,7 @@ func (s *chargeStory) came(what string, order, amount int, back reply, want stri
 
 func (s *chargeStory) sumUp() {
 	s.chapter = "the book"
-	s.printf("\nThe provider's book:\n")
+	fmt.Printf("\nThe provider's book:\n")
 	var total int64
 	book := s.services.Effects("", "")
 	for _, e := range book {
@@ -85,9 +86,9 @@ func (s *chargeStory) sumUp() {
 		if e.Calls > 1 {
 			asked = fmt.Sprintf("asked %d times with this key, charged once", e.Calls)
 		}
-		s.printf("  %5d usd  %s  key %s, %s\n", e.Amount, e.ID, e.Key, asked)
+		fmt.Printf("  %5d usd  %s  key %s, %s\n", e.Amount, e.ID, e.Key, asked)
 	}
 	s.checkf(len(book) == 3 && book[0].Calls == 1 && book[1].Calls == 1 && book[2].Calls == 2,
 		"the provider was not asked 1, 1 and 2 times with 3 keys")
-	s.printf("\nOK: %d requests for 3 orders, one process killed: %d charges, %d cents\n", s.steps, len(book), total)
+	fmt.Printf("\nOK: %d requests for 3 orders, one process killed: %d charges, %d cents\n", s.steps, len(book), total)
 }

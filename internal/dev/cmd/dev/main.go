@@ -38,10 +38,8 @@ import (
 )
 
 func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	context.AfterFunc(ctx, stop) // a second signal does not wait
-	w := &world{out: os.Stdout}
-	if err := w.start(ctx, os.Args[1:]); err != nil {
+	w := new(world)
+	if err := w.start(context.Background(), os.Args[1:]); err != nil {
 		w.fail(err)
 	}
 }
@@ -100,8 +98,10 @@ func (x example) front(f *lambdaruntime.Sandbox) *lambdaruntime.Front {
 	return &lambdaruntime.Front{Invoke: f.Invoke, Route: x.route()}
 }
 
-// run serves an example until ctx ends, and the relay and the drain of the orders beside it.
+// run serves an example until a signal comes, and the relay and the drain of the orders beside it.
 func run(ctx context.Context, w *world, x example) error {
+	interrupted, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
+	defer stop()
 	const timeout = 29 * time.Second // API Gateway waits for a second more at most
 	function := w.function(x.function, timeout)
 	if x.relays {
@@ -116,14 +116,14 @@ func run(ctx context.Context, w *world, x example) error {
 	}
 	try := func(key, source string) {
 		const curl = "  curl -i %s%s -H 'Content-Type: application/json' -H 'Idempotency-Key: %s' \\\n    -d '%s'\n"
-		fmt.Fprintf(w.out, curl, url, x.path, key, fmt.Sprintf(x.body, source))
+		fmt.Printf(curl, url, x.path, key, fmt.Sprintf(x.body, source))
 	}
-	fmt.Fprintf(w.out, "%s is served at %s, the idempotency records are %s. Try:\n\n", x.route(), url, w.where)
+	fmt.Printf("%s is served at %s, the idempotency records are %s. Try:\n\n", x.route(), url, w.where)
 	try("order-2", "tok_visa")
-	fmt.Fprintf(w.out, "%s A card that is declined (402):\n", x.says)
+	fmt.Printf("%s A card that is declined (402):\n", x.says)
 	try("order-3", services.DeclinedSource)
-	fmt.Fprint(w.out, "\nCtrl-C ends it.\n\n")
-	<-ctx.Done()
+	fmt.Print("\nCtrl-C ends it.\n\n")
+	<-interrupted.Done()
 	return nil
 }
 
@@ -132,27 +132,22 @@ func (w *world) told(front http.Handler) http.Handler {
 	return http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
 		told := ask(front, r)
 		told.passOn(rw)
-		fmt.Fprintf(w.out, "%s %s: %s", r.Method, r.URL.Path, told)
+		fmt.Printf("%s %s: %s", r.Method, r.URL.Path, told)
 		for _, kind := range services.Kinds() {
 			if n := w.services.Done("", kind); n > 0 {
-				fmt.Fprintf(w.out, ", %ss so far: %d", kind, n)
+				fmt.Printf(", %ss so far: %d", kind, n)
 			}
 		}
-		fmt.Fprintln(w.out)
+		fmt.Println()
 	})
 }
 
 // drainEachMinute delivers what the relay has put off, as a schedule does.
 func (w *world) drainEachMinute(ctx context.Context) {
 	drain := w.function("drain", drainTimeout)
-	for {
-		if _, err := drain.Invoke(ctx, []byte("{}")); err != nil && ctx.Err() == nil {
-			fmt.Fprintln(w.out, "the drain has failed:", err)
-		}
-		select {
-		case <-time.After(time.Minute):
-		case <-ctx.Done():
-			return
+	for ; ; time.Sleep(time.Minute) {
+		if _, err := drain.Invoke(ctx, []byte("{}")); err != nil {
+			fmt.Println("the drain has failed:", err)
 		}
 	}
 }

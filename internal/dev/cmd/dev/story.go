@@ -114,16 +114,6 @@ func (s *story) expect(came, want string) {
 	s.checkf(regexp.MustCompile("^"+want+"$").MatchString(came), "what came back is %q, want %q", came, want)
 }
 
-func (s *story) printf(format string, args ...any) { fmt.Fprintf(s.out, format, args...) }
-
-func (s *story) sleep(d time.Duration) {
-	select {
-	case <-time.After(d):
-	case <-s.ctx.Done():
-		s.must(s.ctx.Err())
-	}
-}
-
 type reply struct{ *httptest.ResponseRecorder }
 
 func ask(handler http.Handler, r *http.Request) reply {

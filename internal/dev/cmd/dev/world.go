@@ -31,7 +31,6 @@ import (
 // world is what outlives the process of a function: the tables, and the services that it calls.
 // Everything in it ends with this process: functions that wait for an event, and DynamoDB Local.
 type world struct {
-	out    io.Writer
 	folder string
 
 	services *services.Services
