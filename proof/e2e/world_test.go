@@ -292,7 +292,7 @@ type world struct {
 	*deployment
 
 	dynamo                *dynamodb.Client // past the proxy
-	services              *services.Services
+	services              services.Services
 	network               *wire.Proxy
 	table, orders, outbox string
 	// limit is when a purchase must have its answer, if not at the end of the lease of another one.
@@ -310,10 +310,7 @@ func newWorld(t *testing.T, sandboxes int, example string) *world {
 		require.NoError(t, dynamolocal.CreateTable(t.Context(), w.dynamo, w.orders, "order_id"))
 		require.NoError(t, outbox.CreateTable(t.Context(), w.dynamo, w.outbox))
 	}
-	w.services = services.New(func(_ services.Kind, serve http.Handler, rw http.ResponseWriter, r *http.Request) {
-		serve.ServeHTTP(rw, r)
-	})
-	server := httptest.NewServer(w.services)
+	server := httptest.NewServer(&w.services)
 	t.Cleanup(server.Close)
 	w.network = startProxy(t, server.URL)
 	w.deployment = deploy(t, sandboxes, example, w.environment()...)

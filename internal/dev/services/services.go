@@ -17,6 +17,7 @@ import (
 	"io"
 	"net/http"
 	"slices"
+	"strings"
 	"sync"
 )
 
@@ -37,10 +38,15 @@ func Kinds() []Kind { return []Kind{Reservation, Charge, Cancellation, Message} 
 // DeclinedSource is the source that is always declined.
 const DeclinedSource = "tok_chargeDeclined"
 
-// routes tell what is asked for.
 var routes = map[string]Kind{
-	"POST /v1/charges": Charge, "POST /v1/reservations": Reservation, "DELETE /v1/reservations/{id}": Cancellation,
-	"POST /v1/messages": Message,
+	"POST charges": Charge, "POST reservations": Reservation, "DELETE reservations": Cancellation,
+	"POST messages": Message,
+}
+
+// KindOf returns what a request asks for, "" if that is nothing of this package.
+func KindOf(r *http.Request) Kind {
+	resource, _, _ := strings.Cut(strings.TrimPrefix(r.URL.Path, "/v1/"), "/")
+	return routes[r.Method+" "+resource]
 }
 
 // Effect is something that a service has done, or has refused to do.
@@ -60,23 +66,11 @@ type Effect struct {
 	request string
 }
 
-// Services is an [http.Handler] that counts. Make one with [New].
+// Services is an [http.Handler] that counts. The zero value has done nothing yet.
 type Services struct {
-	http.ServeMux
-
 	mu      sync.Mutex
 	effects []*Effect
 	owner   string
-}
-
-// New returns services that have done nothing yet. Each request passes through around.
-func New(around func(kind Kind, serve http.Handler, w http.ResponseWriter, r *http.Request)) *Services {
-	s := new(Services)
-	for pattern, kind := range routes {
-		serve := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { s.serve(kind, w, r) })
-		s.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) { around(kind, serve, w, r) })
-	}
-	return s
 }
 
 // For says for whom the effects are from now on.
@@ -109,16 +103,22 @@ func (s *Services) Done(owner string, kind Kind) (count int) {
 	return count
 }
 
-func (s *Services) serve(kind Kind, w http.ResponseWriter, r *http.Request) {
+// ServeHTTP implements [http.Handler].
+func (s *Services) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	kind, key := KindOf(r), r.Header.Get("Idempotency-Key")
 	body, err := io.ReadAll(r.Body)
 	if err != nil {
 		return // the client repeats its request
 	}
+	if kind == "" || key == "" {
+		http.Error(w, `{"error":"there is no such service, or no key"}`, http.StatusBadRequest)
+		return
+	}
 	var status int
 	var text string
-	switch e, same := s.act(kind, r.Header.Get("Idempotency-Key"), r.URL.Path+" "+string(body), body); {
+	switch e, same := s.act(kind, key, r.URL.Path+" "+string(body), body); {
 	case !same:
-		status, text = http.StatusBadRequest, `{"error":"there is no key, or it was used for another request"}`
+		status, text = http.StatusBadRequest, `{"error":"the key was used for another request"}`
 	case !e.Done:
 		status, text = http.StatusPaymentRequired, `{"error":"the source was declined"}`
 	default:
@@ -134,7 +134,7 @@ func (s *Services) act(kind Kind, key, request string, body []byte) (e *Effect, 
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	i := slices.IndexFunc(s.effects, func(e *Effect) bool { return e.Key == key })
-	if i < 0 && key != "" {
+	if i < 0 {
 		var sent struct {
 			Amount int64
 			Source string
@@ -145,9 +145,6 @@ func (s *Services) act(kind Kind, key, request string, body []byte) (e *Effect, 
 			Kind: kind, Key: key, Done: kind != Charge || sent.Source != DeclinedSource,
 			ID: kind[:2] + "_" + rand.Text(), Amount: sent.Amount, For: s.owner, request: request,
 		})
-	}
-	if i < 0 {
-		return nil, false
 	}
 	s.effects[i].Calls++
 	return s.effects[i], s.effects[i].request == request

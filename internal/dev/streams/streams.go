@@ -93,7 +93,9 @@ func (p *Pump) begin(ctx context.Context) error {
 	if _, err := takes(p.filter, nil); err != nil {
 		return err
 	}
-	var out struct{ Table struct{ LatestStreamArn string } }
+	var out struct {
+		Table struct{ LatestStreamArn string }
+	}
 	if err := p.call(ctx, "DynamoDB_20120810.DescribeTable", object{"TableName": p.Table}, &out); err != nil {
 		return err
 	}

@@ -34,7 +34,7 @@ for two seconds more: that is how long a crash blocks its key.
 
 	// The second request comes while the first one waits for the provider's answer.
 	charged, early := moment{services.Charge, true}, reply{httptest.NewRecorder()}
-	s.watch.next.Store(&plan{charged, func() { early = s.sends(2, 500) }})
+	s.next.Store(&plan{charged, func() { early = s.sends(2, 500) }})
 	late := s.sends(2, 500)
 	s.came("two at once: the one in the way", 2, 500, early, blocked, 2)
 	s.came("             the one that runs", 2, 500, late, created, 2)

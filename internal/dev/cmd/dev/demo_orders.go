@@ -12,7 +12,6 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/go-idempotent/idempotent/internal/dev/services"
-	"github.com/go-idempotent/idempotent/internal/dev/streams"
 )
 
 // purchase is an order that a client wants: one request, however often it is sent.
@@ -85,9 +84,8 @@ type item = map[string]types.AttributeValue
 type orderStory struct {
 	*story
 
-	mapping *streams.Pump
-	all     []*purchase
-	wait    time.Duration // what clients were told at most
+	all  []*purchase
+	wait time.Duration // what clients were told at most
 }
 
 const orderLine = "%5s  %-42s %-38s %9v %8v %9v %5v %8v\n"
@@ -95,9 +93,7 @@ const orderLine = "%5s  %-42s %-38s %9v %8v %9v %5v %8v\n"
 func tellOfOrders(of *story) {
 	s := &orderStory{story: of, all: of.purchases()}
 	last := s.all[len(s.all)-1:]
-	var err error
-	s.relay, s.mapping, err = s.relaying(s.ctx, last[0].email())
-	s.must(err)
+	s.must(s.relaying(s.ctx, last[0].email()))
 	fmt.Printf(`One order has two effects, at two services: a reservation and a charge. If the payment is declined, the
 reservation is cancelled instead. Each effect is a step. The function is killed between any two of them, and within
 each. Then the order is a row in table %s and a message in table %s, written in one transaction with its

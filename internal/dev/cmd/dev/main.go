@@ -105,7 +105,7 @@ func run(ctx context.Context, w *world, x example) error {
 	const timeout = 29 * time.Second // API Gateway waits for a second more at most
 	function := w.function(x.function, timeout)
 	if x.relays {
-		if _, _, err := w.relaying(ctx, ""); err != nil {
+		if err := w.relaying(ctx, ""); err != nil {
 			return err
 		}
 		go w.drainEachMinute(ctx)

@@ -14,7 +14,6 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
-	"sync/atomic"
 	"time"
 
 	"github.com/go-idempotent/idempotent/internal/dev/lambdaruntime"
@@ -40,10 +39,10 @@ type story struct {
 	ctx   context.Context
 	front http.Handler
 	path  string
-	// killable is the function that is asked, relay the one that brings its messages away.
-	killable, relay *lambdaruntime.Sandbox
-	run             string // makes keys its own: the records of an earlier run may still be there
-	chapter         string // says where the story is
+	// killable is the function that is asked.
+	killable *lambdaruntime.Sandbox
+	run      string // makes keys its own: the records of an earlier run may still be there
+	chapter  string // says where the story is
 }
 
 func demo(ctx context.Context, w *world, x example) error {
@@ -79,7 +78,7 @@ func (s *story) kill(at moment, key, body string) reply {
 	if at.relayed() {
 		victim = s.relay
 	}
-	s.watch.next.Store(&plan{at, func() {
+	s.next.Store(&plan{at, func() {
 		victim.Kill()
 		close(died)
 	}})
@@ -155,10 +154,7 @@ type moment struct {
 // relayed reports whether it is one of the delivery of a message.
 func (at moment) relayed() bool { return at.kind == services.Message || at.kind == mark }
 
-// watch waits for a moment in which a story can step in, once.
-type watch struct{ next atomic.Pointer[plan] }
-
-// plan is what happens when a moment has come. If that is before the effect, the effect does not
+// plan is what happens, once, when a moment has come. If that is before the effect, the effect does not
 // happen: nobody is left who could read the answer.
 type plan struct {
 	at   moment
@@ -166,15 +162,15 @@ type plan struct {
 }
 
 // pass hands a request to whoever serves it.
-func (x *watch) pass(kind string, to http.Handler, w http.ResponseWriter, r *http.Request) {
-	p := x.next.Load()
+func (w *world) pass(kind string, to http.Handler, rw http.ResponseWriter, r *http.Request) {
+	p := w.next.Load()
 	switch {
-	case p == nil || kind != p.at.kind || !x.next.CompareAndSwap(p, nil):
-		to.ServeHTTP(w, r)
+	case p == nil || kind != p.at.kind || !w.next.CompareAndSwap(p, nil):
+		to.ServeHTTP(rw, r)
 	case p.at.after:
 		served := ask(to, r)
 		p.then()
-		served.passOn(w)
+		served.passOn(rw)
 	default:
 		p.then()
 	}

@@ -15,6 +15,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
@@ -33,14 +34,18 @@ import (
 type world struct {
 	folder string
 
-	services *services.Services
-	watch    watch
+	services services.Services
+	// next is what a story waits for.
+	next atomic.Pointer[plan]
 	// where says where the records are, client reaches them at endpoint, as the functions do.
 	where, endpoint string
 	client          *dynamodb.Client
 
 	variables []string
 	functions []*lambdaruntime.Sandbox
+	// relay brings away the messages of the orders, which mapping hands to it.
+	relay   *lambdaruntime.Sandbox
+	mapping *streams.Pump
 }
 
 // The tables, by the variable that names them.
@@ -57,7 +62,7 @@ func table(variable string) string { return cmp.Or(os.Getenv(variable), defaults
 // open starts everything but the functions. What they ask goes to one server: DynamoDB, and the
 // services that have no other URL.
 func (w *world) open(ctx context.Context, folder string) error {
-	w.folder, w.services = folder, services.New(w.watch.pass)
+	w.folder = folder
 	database, err := w.openStore(ctx)
 	if err != nil {
 		return err
@@ -121,13 +126,12 @@ const (
 	mark   = "mark"
 )
 
-// watched serves the calls of DynamoDB, and lets the watch see those that a story waits for. All
-// else is for the services.
+// watched serves the calls of DynamoDB and of the services, and lets a story step in.
 func (w *world) watched(database http.Handler) http.Handler {
 	return http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
 		_, call, ofDatabase := strings.Cut(r.Header.Get("X-Amz-Target"), ".")
 		if !ofDatabase {
-			w.services.ServeHTTP(rw, r)
+			w.pass(services.KindOf(r), &w.services, rw, r)
 			return
 		}
 		input, err := io.ReadAll(r.Body)
@@ -142,7 +146,7 @@ func (w *world) watched(database http.Handler) http.Handler {
 		case call == "UpdateItem" && bytes.Contains(input, []byte("done_at")):
 			kind = mark
 		}
-		w.watch.pass(kind, database, rw, r)
+		w.pass(kind, database, rw, r)
 	})
 }
 
@@ -159,26 +163,24 @@ const (
 
 // relaying begins to invoke the function relay with what is written to the outbox from now on. The
 // stream loses the event that has the text lost, unless that is empty.
-func (w *world) relaying(ctx context.Context, lost string) (
-	relay *lambdaruntime.Sandbox, mapping *streams.Pump, err error,
-) {
-	relay = w.function("relay", relayTimeout)
-	mapping = &streams.Pump{
+func (w *world) relaying(ctx context.Context, lost string) error {
+	w.relay = w.function("relay", relayTimeout)
+	w.mapping = &streams.Pump{
 		Endpoint: w.endpoint, Table: table(messages), Latest: true, Filter: outbox.StreamFilter,
 		BatchSize: 1, // so that a story knows which message dies
 		Invoke: func(ctx context.Context, event []byte) ([]byte, error) {
 			if lost != "" && bytes.Contains(event, []byte(lost)) {
 				return nil, nil // for the mapping that is a success
 			}
-			return relay.Invoke(ctx, event)
+			return w.relay.Invoke(ctx, event)
 		},
 	}
 	go func() {
-		if err := mapping.Run(ctx); err != nil {
+		if err := w.mapping.Run(ctx); err != nil {
 			fmt.Fprintln(os.Stderr, "The stream of the outbox is read no more:", err)
 		}
 	}()
-	return relay, mapping, mapping.Idle(ctx)
+	return w.mapping.Idle(ctx)
 }
 
 func listen(address string, handler http.Handler) (string, error) {
