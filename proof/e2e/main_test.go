@@ -80,7 +80,8 @@ func run(m *testing.M) (code int, err error) {
 		code = m.Run()
 	}
 	transport.CloseIdleConnections()
-	return code, errors.Join(err, end(), goleak.Find())
+	end()
+	return code, errors.Join(err, goleak.Find())
 }
 
 // warm writes until DynamoDB Local is awake: its first writes take longer than a claim may.

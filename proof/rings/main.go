@@ -60,7 +60,7 @@ func run(ctx context.Context, args []string) (err error) {
 	}
 	c := course{out: os.Stdout, strict: dynamolocal.Strict(), root: r.root}
 	database := make(chan error)
-	end := func() error { return nil }
+	end := func() {}
 	go func() { // the first time it is fetched, which takes as long as a part of the build
 		var err error
 		end, err = dynamolocal.Provide(ctx)
@@ -68,7 +68,7 @@ func run(ctx context.Context, args []string) (err error) {
 	}()
 	c.run(ctx, stage{name: "build", command: []string{"go", "build", "./..."}})
 	err = <-database
-	defer func() { err = errors.Join(err, end()) }()
+	defer end()
 	if err != nil {
 		return err
 	}

@@ -96,8 +96,8 @@ func startOnFreePort(ctx context.Context, l launcher) (*Server, error) {
 		return nil, fmt.Errorf("start DynamoDB Local: %w", err)
 	}
 	if err := s.waitUntilReady(ctx); err != nil {
-		stopped := s.Stop()
-		return nil, errors.Join(fmt.Errorf("%w: %s", err, &s.output), stopped)
+		s.Stop()
+		return nil, fmt.Errorf("%w: %s", err, &s.output)
 	}
 	return s, nil
 }
@@ -130,13 +130,9 @@ func launch(endpoint string, command []string) (*Server, error) {
 }
 
 // Stop ends the server and waits until it is gone. Calling it again has no effect.
-func (s *Server) Stop() error {
-	err := s.guard.Close()
+func (s *Server) Stop() {
+	_ = s.guard.Close() // fails if it is closed
 	<-s.exited
-	if errors.Is(err, os.ErrClosed) {
-		return nil
-	}
-	return err
 }
 
 func (s *Server) waitUntilReady(ctx context.Context) error {
@@ -175,8 +171,8 @@ func Strict() bool { return os.Getenv(StrictVariable) == "1" }
 // [EndpointVariable] to the endpoint of a server that runs until end is called, unless the variable
 // names one. Where nothing can run it there is none, after a loud line, or an error if
 // [StrictVariable] is set.
-func Provide(ctx context.Context) (end func() error, err error) {
-	nothing := func() error { return nil }
+func Provide(ctx context.Context) (end func(), err error) {
+	nothing := func() {}
 	if os.Getenv(EndpointVariable) != "" {
 		return nothing, nil
 	}

@@ -32,7 +32,6 @@ import (
 // initLimit is how long a process may take until it asks for its first event.
 const initLimit = 10 * time.Second
 
-// name is that of the function.
 func (s *Sandbox) name() string { return filepath.Base(s.Bootstrap) }
 
 // environment is that of a process. Of a name that occurs twice the last one counts.
@@ -91,7 +90,6 @@ type result struct {
 	err      error
 }
 
-// start starts a process.
 func (s *Sandbox) start() (*process, error) {
 	p := &process{
 		sandbox: s, cmd: exec.Command(s.Bootstrap),

@@ -2,11 +2,9 @@
 // event source mapping of AWS Lambda does: from DynamoDB Local, or from what answers the same
 // calls.
 //
-// A [Pump] drops the records that its filter does not take, and invokes the function with a batch
-// at a time, in order. What the function does not take it hands over again, without end. The
-// checkpoint is kept in memory: a new pump begins anew. It reads one shard at a time, the newest,
-// and at its end the one that has followed it, as DynamoDB Local makes them: DynamoDB writes
-// several at the same time.
+// What the function does not take is handed over again, without end. The checkpoint is kept in
+// memory: a new pump begins anew. It reads one shard at a time, the newest, and at its end the one
+// that has followed it, as DynamoDB Local makes them: DynamoDB writes several at the same time.
 //
 // See https://docs.aws.amazon.com/lambda/latest/dg/with-ddb.html.
 package streams
@@ -82,8 +80,7 @@ func (p *Pump) Run(ctx context.Context) error {
 	return err
 }
 
-// oldest is the type of an iterator that begins with the oldest record.
-const oldest = "TRIM_HORIZON"
+const oldest = "TRIM_HORIZON" // the type of an iterator that begins there
 
 // begin looks at the filter, and finds the stream and in it the shard to begin with.
 func (p *Pump) begin(ctx context.Context) error {
@@ -261,9 +258,7 @@ func encoded(v any) []byte {
 }
 
 // takes reports whether every rule of a filter holds for a record, or a part of one. A filter is an
-// object of objects, with a rule {"exists": true} or false at each leaf. It fails if there is one
-// of the other rules of
-// https://docs.aws.amazon.com/lambda/latest/dg/invocation-eventfiltering.html#filtering-syntax.
+// object of objects, with a rule {"exists": true} or false at each leaf: others are not known here.
 // Only a leaf exists: where there is an object, no value does, see
 // https://docs.aws.amazon.com/lambda/latest/dg/with-ddb-filtering.html.
 func takes(filter, record object) (all bool, err error) {
@@ -288,5 +283,4 @@ func takes(filter, record object) (all bool, err error) {
 	return all, nil
 }
 
-// exists is a rule.
 func exists(wanted bool) any { return []any{object{"exists": wanted}} }

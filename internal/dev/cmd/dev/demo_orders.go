@@ -68,7 +68,6 @@ func (o *purchase) body() string {
 		source, o.email())
 }
 
-// answer is what comes back once the order is decided.
 func (o *purchase) answer() string {
 	if o.declined {
 		return "402 Payment Required"
@@ -140,7 +139,6 @@ func (s *orderStory) first(o *purchase) {
 	s.expect(a.String(), blocked)
 }
 
-// again sends an order again, and then once more.
 func (s *orderStory) again(o *purchase) {
 	a, what, want := s.send(o.key, o.body()), "goes on", o.answer()
 	if o.answered() {

@@ -77,7 +77,6 @@ func examples() map[string]example {
 	}}
 }
 
-// start does what the arguments say: run or demo, an example, and the folder.
 func (w *world) start(ctx context.Context, args []string) error {
 	if len(args) == 3 && args[0] == "table" {
 		return dynamo.CreateTable(ctx, dynamolocal.Client(args[2]), args[1])

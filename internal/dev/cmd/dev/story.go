@@ -36,10 +36,9 @@ const (
 type story struct {
 	*world
 
-	ctx   context.Context
-	front http.Handler
-	path  string
-	// killable is the function that is asked.
+	ctx      context.Context
+	front    http.Handler
+	path     string
 	killable *lambdaruntime.Sandbox
 	run      string // makes keys its own: the records of an earlier run may still be there
 	chapter  string // says where the story is
@@ -91,7 +90,6 @@ func (s *story) kill(at moment, key, body string) reply {
 	return got
 }
 
-// patience is how long what a function is killed with may take.
 const patience = 30 * time.Second
 
 func (s *story) send(key, body string) reply {
@@ -139,7 +137,6 @@ func (a reply) String() string {
 	return text
 }
 
-// wait is how long the client was told to wait.
 func (a reply) wait() time.Duration {
 	seconds, _ := strconv.Atoi(a.Header().Get("Retry-After")) // none is no time
 	return time.Duration(seconds) * time.Second
@@ -154,8 +151,8 @@ type moment struct {
 // relayed reports whether it is one of the delivery of a message.
 func (at moment) relayed() bool { return at.kind == services.Message || at.kind == mark }
 
-// plan is what happens, once, when a moment has come. If that is before the effect, the effect does not
-// happen: nobody is left who could read the answer.
+// plan is what happens, once, when a moment has come. If that is before the effect, the effect does
+// not happen: nobody is left who could read the answer.
 type plan struct {
 	at   moment
 	then func()

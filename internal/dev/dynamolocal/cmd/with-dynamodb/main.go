@@ -50,9 +50,7 @@ func run(args []string) int {
 	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
 	cmd.Env, cmd.Stdin, cmd.Stdout, cmd.Stderr = environment(), os.Stdin, os.Stdout, os.Stderr
 	err = cmd.Run()
-	if err := end(); err != nil {
-		fmt.Fprintln(os.Stderr, "with-dynamodb:", err)
-	}
+	end()
 	if cmd.ProcessState == nil {
 		fmt.Fprintln(os.Stderr, "with-dynamodb:", err)
 		return exitFailure
