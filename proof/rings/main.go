@@ -36,7 +36,7 @@ func main() {
 	}
 }
 
-func run(ctx context.Context, args []string) (err error) {
+func run(ctx context.Context, args []string) error {
 	only := len(args) == 2 && args[0] == "-n"
 	if only {
 		args = args[1:]

@@ -7,8 +7,9 @@
 // Besides, [Sandbox.Kill] kills at any moment.
 //
 // What differs from AWS: a process is not frozen between invocations, there is no limit on memory
-// and on the size of events and responses, and there are no extensions, no streamed responses and no
-// traces. A process whose parent is killed ends when it answers, or at once if it waits for an event.
+// and on the size of events and responses, and there are no extensions, no streamed responses and
+// no traces. A process whose parent is killed ends when it answers, or at once if it waits for an
+// event.
 //
 // See https://docs.aws.amazon.com/lambda/latest/dg/runtimes-api.html and
 // https://docs.aws.amazon.com/lambda/latest/dg/lambda-runtime-environment.html.

@@ -58,8 +58,8 @@ type Pump struct {
 	over atomic.Pointer[error]
 }
 
-// poll is the time between two looks at a stream that has no new records, and that before a batch is
-// handed over again. Lambda looks four times a second.
+// poll is the time between two looks at a stream that has no new records, and that before a batch
+// is handed over again. Lambda looks four times a second.
 const poll = 20 * time.Millisecond
 
 // Run pumps until ctx ends, and returns nil then. It returns an error if the pump is not set up
