@@ -41,8 +41,6 @@ type Pump struct {
 	// Filter is the pattern of the filter criteria; an empty one takes every record. What it does
 	// not take is never handed over.
 	Filter string
-	// BatchSize is how many records are read at once, and an event has at most, 100 if 0.
-	BatchSize int
 
 	client http.Client
 	filter object
@@ -57,6 +55,10 @@ type Pump struct {
 	idle atomic.Pointer[time.Time]
 	over atomic.Pointer[error]
 }
+
+// batchSize is how many records are read at once, and an event has at most, as in the template of
+// the orders.
+const batchSize = 100
 
 // poll is the time between two looks at a stream that has no new records, and that before a batch
 // is handed over again. Lambda looks four times a second.
@@ -183,7 +185,7 @@ func (p *Pump) read(ctx context.Context) (found bool, err error) {
 		NextShardIterator *string
 	}
 	err = p.call(ctx, "DynamoDBStreams_20120810.GetRecords",
-		object{"ShardIterator": p.iterator, "Limit": cmp.Or(p.BatchSize, 100)}, &out)
+		object{"ShardIterator": p.iterator, "Limit": batchSize}, &out)
 	switch {
 	case err != nil && strings.Contains(err.Error(), "TrimmedDataAccessException"):
 		return true, p.seek(ctx, oldest)

@@ -167,7 +167,6 @@ func (w *world) relaying(ctx context.Context, lost string) error {
 	w.relay = w.function("relay", relayTimeout)
 	w.mapping = &streams.Pump{
 		Endpoint: w.endpoint, Table: table(messages), Latest: true, Filter: outbox.StreamFilter,
-		BatchSize: 1, // so that a story knows which message dies
 		Invoke: func(ctx context.Context, event []byte) ([]byte, error) {
 			if lost != "" && bytes.Contains(event, []byte(lost)) {
 				return nil, nil // for the mapping that is a success
