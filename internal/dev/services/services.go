@@ -93,14 +93,15 @@ func (s *Services) Effects(owner string, kind Kind) (all []Effect) {
 	return all
 }
 
-// Done counts the effects of a kind for an owner, for all if it is "".
-func (s *Services) Done(owner string, kind Kind) (count int) {
-	for _, e := range s.Effects(owner, kind) {
+// Done counts by kind what was not refused to an owner, to all if it is "".
+func (s *Services) Done(owner string) map[Kind]int {
+	counts := map[Kind]int{}
+	for _, e := range s.Effects(owner, "") {
 		if e.Done {
-			count++
+			counts[e.Kind]++
 		}
 	}
-	return count
+	return counts
 }
 
 // ServeHTTP implements [http.Handler].

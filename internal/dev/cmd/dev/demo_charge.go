@@ -33,7 +33,7 @@ for two seconds more: that is how long a crash blocks its key.
 	s.came("the same key with another amount", 1, 2000, s.sends(1, 2000), "422 Unprocessable Entity", 1)
 
 	// The second request comes while the first one waits for the provider's answer.
-	charged, early := moment{services.Charge, true}, reply{httptest.NewRecorder()}
+	charged, early := after(services.Charge), reply{httptest.NewRecorder()}
 	s.next.Store(&plan{charged, func() { early = s.sends(2, 500) }})
 	late := s.sends(2, 500)
 	s.came("two at once: the one in the way", 2, 500, early, blocked, 2)
@@ -59,7 +59,7 @@ func body(amount int) string {
 func (s *chargeStory) came(what string, order, amount int, back reply, want string, charges int) {
 	s.steps++
 	s.chapter = fmt.Sprint("step ", s.steps)
-	text, body, made := back.String()+s.ended(back), back.Body.String(), s.services.Done("", services.Charge)
+	text, body, made := back.String()+s.ended(back), back.Body.String(), s.services.Done("")[services.Charge]
 	switch first, is := s.first[order]; {
 	case back.Code != http.StatusCreated:
 	case !is:

@@ -24,9 +24,6 @@ type purchase struct {
 	key    string
 }
 
-func before(kind string) moment { return moment{kind, false} }
-func after(kind string) moment  { return moment{kind, true} }
-
 // purchases are the orders. The stream loses the message of the last one.
 func (s *story) purchases() []*purchase {
 	all := []*purchase{
@@ -175,10 +172,10 @@ func (s *orderStory) row(o *purchase, what, came, want string) {
 // count counts what has become of an order, once the relay has handled what the stream has.
 func (s *orderStory) count(o *purchase) counts {
 	s.must(s.mapping.Idle(s.ctx))
-	done := func(kind services.Kind) int { return s.services.Done(o.key, kind) }
+	done := s.services.Done(o.key)
 	return counts{
-		done(services.Reservation), done(services.Charge), done(services.Cancellation), len(s.items(rows, o)),
-		done(services.Message),
+		done[services.Reservation], done[services.Charge], done[services.Cancellation], len(s.items(rows, o)),
+		done[services.Message],
 	}
 }
 
@@ -224,9 +221,9 @@ func (s *orderStory) sumUp() {
 			}
 		}
 	}
-	done := func(kind services.Kind) int { return s.services.Done("", kind) }
+	done := s.services.Done("")
 	fmt.Printf("\nOK: %d orders, %d processes killed: "+
 		"%d reservations, %d charges, %d cancellations, %d rows, %d messages, each once\n",
-		len(s.all), dead, done(services.Reservation), done(services.Charge), done(services.Cancellation),
-		done(services.Message), done(services.Message))
+		len(s.all), dead, done[services.Reservation], done[services.Charge], done[services.Cancellation],
+		done[services.Message], done[services.Message])
 }

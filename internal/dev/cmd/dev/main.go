@@ -132,9 +132,10 @@ func (w *world) told(front http.Handler) http.Handler {
 		told := ask(front, r)
 		told.passOn(rw)
 		fmt.Printf("%s %s: %s", r.Method, r.URL.Path, told)
+		done := w.services.Done("")
 		for _, kind := range services.Kinds() {
-			if n := w.services.Done("", kind); n > 0 {
-				fmt.Printf(", %ss so far: %d", kind, n)
+			if done[kind] > 0 {
+				fmt.Printf(", %ss so far: %d", kind, done[kind])
 			}
 		}
 		fmt.Println()

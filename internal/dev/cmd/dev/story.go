@@ -148,6 +148,9 @@ type moment struct {
 	after bool
 }
 
+func before(kind string) moment { return moment{kind, false} }
+func after(kind string) moment  { return moment{kind, true} }
+
 // relayed reports whether it is one of the delivery of a message.
 func (at moment) relayed() bool { return at.kind == services.Message || at.kind == mark }
 
