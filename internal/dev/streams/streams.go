@@ -28,7 +28,7 @@ import (
 )
 
 // Pump is the event source mapping of one stream and one function, with the function response type
-// ReportBatchItemFailures. Set its fields before [Pump.Run].
+// ReportBatchItemFailures and a batch size of 100. Set its fields before [Pump.Run].
 type Pump struct {
 	// Endpoint answers the calls of DynamoDB and its streams. The stream of Table is read.
 	Endpoint, Table string
@@ -55,10 +55,6 @@ type Pump struct {
 	idle atomic.Pointer[time.Time]
 	over atomic.Pointer[error]
 }
-
-// batchSize is how many records are read at once, and an event has at most, as in the template of
-// the orders.
-const batchSize = 100
 
 // poll is the time between two looks at a stream that has no new records, and that before a batch
 // is handed over again. Lambda looks four times a second.
@@ -185,7 +181,7 @@ func (p *Pump) read(ctx context.Context) (found bool, err error) {
 		NextShardIterator *string
 	}
 	err = p.call(ctx, "DynamoDBStreams_20120810.GetRecords",
-		object{"ShardIterator": p.iterator, "Limit": batchSize}, &out)
+		object{"ShardIterator": p.iterator, "Limit": 100}, &out)
 	switch {
 	case err != nil && strings.Contains(err.Error(), "TrimmedDataAccessException"):
 		return true, p.seek(ctx, oldest)
