@@ -26,9 +26,8 @@ import (
 )
 
 func main() {
-	cfg, err := config.LoadDefaultConfig(context.Background(),
-		// a lost reply leaves time for another try
-		config.WithHTTPClient(awshttp.NewBuildableClient().WithTimeout(time.Second)))
+	client := awshttp.NewBuildableClient().WithTimeout(time.Second) // a lost reply leaves time for another try
+	cfg, err := config.LoadDefaultConfig(context.Background(), config.WithHTTPClient(client))
 	if os.Getenv("IDEMPOTENCY_TABLE") == "" || err != nil {
 		log.Fatal("IDEMPOTENCY_TABLE is not set, or the configuration of AWS cannot be read: ", err)
 	}
@@ -37,25 +36,23 @@ func main() {
 			observe.All(observe.EMF(os.Stdout), observe.Slog(nil))), idempotent.WithEffects(idempotent.Repeatable)))
 }
 
-// post answers 201, 400, 402, 404 or 405, which are replayed, or 502, after which a retry runs it
-// again.
+// post answers 201, 400, 402, 404 or 405, which are replayed, or 502, after which a retry runs it.
 func (p provider) post(ctx context.Context, e events.APIGatewayV2HTTPRequest) (events.APIGatewayV2HTTPResponse, error) {
 	c, wrong := read(e)
-	status, body, head := 400, "The request is invalid: "+wrong+".",
-		map[string]string{"Content-Type": "application/json"}
+	status, body, h := 400, "The request is invalid: "+wrong+".", map[string]string{"Content-Type": "application/json"}
 	switch routed := e.RouteKey == "POST /charges"; {
 	case !routed && e.RawPath != "/charges":
 		status, body = 404, "The only operation is POST /charges."
 	case !routed && e.RequestContext.HTTP.Method != http.MethodPost:
-		status, body, head["Allow"] = 405, "The only operation is POST /charges.", "POST"
+		status, body, h["Allow"] = 405, "The only operation is POST /charges.", "POST"
 	case wrong == "":
 		status, body = p.charge(ctx, c)
 	}
 	if status != 201 { // a problem document (RFC 9457), as those of idempotent.Wrap are
-		head["Content-Type"] = "application/problem+json"
+		h["Content-Type"] = "application/problem+json"
 		body = fmt.Sprintf(`{"title":%q,"status":%d,"detail":%q}`, http.StatusText(status), status, body)
 	}
-	return events.APIGatewayV2HTTPResponse{StatusCode: status, Headers: head, Body: body}, nil
+	return events.APIGatewayV2HTTPResponse{StatusCode: status, Headers: h, Body: body}, nil
 }
 
 type provider string // the base URL of a payment provider, which charges once for each derived key
@@ -68,12 +65,11 @@ var fields = []struct{ name, form, must string }{
 
 // read understands a request. What is wrong with it is for the client to read.
 func read(e events.APIGatewayV2HTTPRequest) (c map[string]json.RawMessage, wrong string) {
-	body, js := []byte(e.Body), bytes.Buffer{}
+	body, b := []byte(e.Body), bytes.Buffer{}
 	if decoded, err := base64.StdEncoding.DecodeString(e.Body); e.IsBase64Encoded && err == nil {
 		body = decoded
 	}
-	if json.Compact(&js, bytes.ToValidUTF8(body, []byte{0})) != nil ||
-		json.Unmarshal(js.Bytes(), &c) != nil || c == nil {
+	if json.Compact(&b, bytes.ToValidUTF8(body, []byte{0})) != nil || json.Unmarshal(b.Bytes(), &c) != nil || c == nil {
 		return nil, "the body must be a JSON object"
 	}
 	for name := range c {
@@ -89,8 +85,7 @@ func read(e events.APIGatewayV2HTTPRequest) (c map[string]json.RawMessage, wrong
 	return c, ""
 }
 
-// charge asks the provider, or only counts. After anything but 201 and 402 the charge may have been
-// made.
+// charge asks the provider, or counts. After anything but 201 and 402 it may have charged.
 func (p provider) charge(ctx context.Context, c map[string]json.RawMessage) (status int, body string) {
 	x, _ := idempotent.FromContext(ctx)
 	check := idempotent.DerivedKey(ctx, fmt.Sprintf("charge of %s %s", c["amount"], bytes.Trim(c["currency"], `"`)))
@@ -100,16 +95,15 @@ func (p provider) charge(ctx context.Context, c map[string]json.RawMessage) (sta
 		marks, metadata = string(bytes.TrimPrefix([]byte(own[1:len(own)-1]+marks), []byte(","))), `,"metadata":`+own
 	}
 	key, made := idempotent.DerivedKey(ctx, "charge"), struct{ ID, Status json.RawMessage }{Status: []byte(`""`)}
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, string(p)+"/v1/charges",
-		bytes.NewReader(fmt.Appendf(nil,
-			`{"amount":%s,"currency":%s,"source":%s,"metadata":{%s}}`, c["amount"], c["currency"], c["source"], marks)))
+	r, err := http.NewRequestWithContext(ctx, http.MethodPost, string(p)+"/v1/charges", bytes.NewReader(fmt.Appendf(nil,
+		`{"amount":%s,"currency":%s,"source":%s,"metadata":{%s}}`, c["amount"], c["currency"], c["source"], marks)))
 	if p == "" {
 		made.ID, made.Status, status = fmt.Appendf(nil, `"ch_%s"`, key), []byte(`"succeeded"`), 200
 	} else if err == nil {
-		req.Header = http.Header{"Content-Type": {"application/json"}, "Idempotency-Key": {key}}
+		r.Header = http.Header{"Content-Type": {"application/json"}, "Idempotency-Key": {key}}
 		stay := func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse } // no redirects
 		var resp *http.Response
-		if resp, err = (&http.Client{Timeout: 10 * time.Second, CheckRedirect: stay}).Do(req); err == nil {
+		if resp, err = (&http.Client{Timeout: 10 * time.Second, CheckRedirect: stay}).Do(r); err == nil {
 			defer resp.Body.Close()
 			status, err = resp.StatusCode, json.NewDecoder(resp.Body).Decode(&made)
 		}
