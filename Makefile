@@ -32,7 +32,7 @@ SAM := $(CURDIR)/.tools/sam/bin/sam
 export SAM_CLI_TELEMETRY ?= 0
 
 # Runs a command with DynamoDB Local beside it, or with the endpoint that DYNAMODB_ENDPOINT names.
-WITH_DYNAMODB := go run ./internal/dev/dynamolocal/cmd/with-dynamodb --
+WITH_DYNAMODB := go run ./internal/testkit/cmd/with-dynamodb --
 
 .PHONY: help
 help: ## this list

@@ -11,9 +11,9 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/go-idempotent/idempotent/internal/dev/services"
 	"github.com/go-idempotent/idempotent/internal/dev/streams"
 	"github.com/go-idempotent/idempotent/internal/testkit/dynamotest"
+	"github.com/go-idempotent/idempotent/internal/testkit/services"
 	"github.com/go-idempotent/idempotent/outbox"
 	"github.com/go-idempotent/idempotent/proof/wire"
 )

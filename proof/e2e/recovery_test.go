@@ -15,7 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/go-idempotent/idempotent/internal/dev/lambdaruntime"
-	"github.com/go-idempotent/idempotent/internal/dev/services"
+	"github.com/go-idempotent/idempotent/internal/testkit/services"
 	"github.com/go-idempotent/idempotent/proof/wire"
 )
 

@@ -19,7 +19,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/go-idempotent/idempotent/internal/dev/services"
+	"github.com/go-idempotent/idempotent/internal/testkit/services"
 )
 
 // What is in the tables, read past the library.

@@ -27,8 +27,8 @@ import (
 	"github.com/go-idempotent/idempotent/dynamo"
 	"github.com/go-idempotent/idempotent/internal/dev/dynamolocal"
 	"github.com/go-idempotent/idempotent/internal/dev/lambdaruntime"
-	"github.com/go-idempotent/idempotent/internal/dev/services"
 	"github.com/go-idempotent/idempotent/internal/testkit/dynamotest"
+	"github.com/go-idempotent/idempotent/internal/testkit/services"
 	"github.com/go-idempotent/idempotent/outbox"
 	"github.com/go-idempotent/idempotent/proof/wire"
 )

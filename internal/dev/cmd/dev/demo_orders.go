@@ -11,7 +11,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
-	"github.com/go-idempotent/idempotent/internal/dev/services"
+	"github.com/go-idempotent/idempotent/internal/testkit/services"
 )
 
 // purchase is an order that a client wants: one request, however often it is sent.

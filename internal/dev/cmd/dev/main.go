@@ -34,7 +34,7 @@ import (
 	"github.com/go-idempotent/idempotent/dynamo"
 	"github.com/go-idempotent/idempotent/internal/dev/dynamolocal"
 	"github.com/go-idempotent/idempotent/internal/dev/lambdaruntime"
-	"github.com/go-idempotent/idempotent/internal/dev/services"
+	"github.com/go-idempotent/idempotent/internal/testkit/services"
 )
 
 func main() {

@@ -17,7 +17,7 @@ import (
 	"time"
 
 	"github.com/go-idempotent/idempotent/internal/dev/lambdaruntime"
-	"github.com/go-idempotent/idempotent/internal/dev/services"
+	"github.com/go-idempotent/idempotent/internal/testkit/services"
 )
 
 // invocationTimeout is that of the functions of a story. A claim is protected for the rest of the

@@ -24,8 +24,8 @@ import (
 	"github.com/go-idempotent/idempotent/internal/dev/dynamofake"
 	"github.com/go-idempotent/idempotent/internal/dev/dynamolocal"
 	"github.com/go-idempotent/idempotent/internal/dev/lambdaruntime"
-	"github.com/go-idempotent/idempotent/internal/dev/services"
 	"github.com/go-idempotent/idempotent/internal/dev/streams"
+	"github.com/go-idempotent/idempotent/internal/testkit/services"
 	"github.com/go-idempotent/idempotent/outbox"
 )
 

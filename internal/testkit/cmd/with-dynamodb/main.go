@@ -1,6 +1,6 @@
 // Command with-dynamodb runs a command while DynamoDB Local runs:
 //
-//	go run ./internal/dev/dynamolocal/cmd/with-dynamodb -- go test ./...
+//	go run ./internal/testkit/cmd/with-dynamodb -- go test ./...
 //
 // The command finds the endpoint in DYNAMODB_ENDPOINT and AWS_ENDPOINT_URL_DYNAMODB, and
 // credentials and a Region that mean nothing unless the environment has some. A signal ends the
