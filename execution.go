@@ -29,8 +29,8 @@ type Execution struct {
 	handed            *execution.Names
 }
 
-// FromContext returns the execution that a handler's context belongs to, and false if there is
-// none: the protection is turned off, or the request runs without a key.
+// FromContext returns the execution that a context belongs to. It reports false if there is none:
+// outside of a delivery, if the protection is turned off, or if the request runs without a key.
 func FromContext(ctx context.Context) (Execution, bool) {
 	c, ok := execution.From(ctx)
 	return executionOf(c), ok

@@ -79,7 +79,7 @@ func WithClock(now func() time.Time) Option {
 }
 
 // WithDisabled turns the protection off: the handler runs on every delivery, and nothing touches
-// the store. The default is that of the environment variable POWERTOOLS_IDEMPOTENCY_DISABLED.
+// the store. Without this option the variable POWERTOOLS_IDEMPOTENCY_DISABLED decides.
 func WithDisabled(disabled bool) Option {
 	return optionFunc(func(c *config) { c.disabled, c.disabledSet = disabled, true })
 }

@@ -83,7 +83,8 @@ import (
 // exact numbers, if it is valid JSON and its media type is JSON (also with the suffix +json) or
 // absent. Any other body counts by its bytes, also JSON with names that differ only in case, see
 // [WithExactNames]. The order of query parameters counts only among those of one name. Of the
-// headers, only FingerprintHeaders count. [WithFingerprint] and [WithFingerprintPath] replace both.
+// headers, only FingerprintHeaders count. [WithFingerprint] and [WithFingerprintPath] replace query
+// and body.
 //
 // # Response
 //

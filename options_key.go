@@ -14,8 +14,9 @@ import (
 //
 // On an HTTP handler the function replaces the key header. The key then counts for the caller, the
 // API and the stage, whatever the method and the path: a client could redeem one code once for each
-// spelling of a path. They stay in the fingerprint, so the key on another route is a mismatch. An
-// empty key is an error only for the methods of [HTTP.RequireKey].
+// spelling of a path. They stay in the fingerprint, so the key on another route is a mismatch. A
+// GET with a key is protected, too. For a request that needs no key return an empty one, and no
+// error: that is an error only for the methods of [HTTP.RequireKey].
 func WithKey[In any](key func(in In) (string, error)) Option {
 	return userFunc("WithKey", key, func(c *config) {
 		c.keys.key = func(in any) (string, error) { return key(*in.(*In)) } //nolint:forcetypeassert // see config.given
@@ -131,7 +132,7 @@ func compile(p *setup.Problems, option, expression string) *jmespath.Expression 
 
 // WithDigestKey computes record keys and fingerprints with HMAC-SHA-256 and this secret. Whoever
 // can try all values of a key finds out which one a plain digest was made of: teams that must not
-// store such digests of personal data need it. It is random and at least 16 bytes long (better 32).
+// store such digests of personal data need it. The secret is random, 16 bytes or more (better 32).
 //
 // A handler with another secret does not find earlier records, and every [DerivedKey] changes, as
 // with a new name in [WithOperation].

@@ -20,8 +20,9 @@ import (
 type Reconciling struct {
 	_ struct{} // literals name their fields: more may come
 
-	// Timeout is how much time the resolver gets, from a second to 14 minutes, within that of the
-	// context. Meanwhile, and for a margin, a client that retries is told to wait. Default 10 s.
+	// Timeout is how much time the resolver gets, from a second to 14 minutes, and never more than
+	// the context has left. Meanwhile, and for a margin, a client that retries is told to wait.
+	// Default 10 seconds.
 	Timeout time.Duration
 	// OnlyDue leaves alone a record whose next question is not due yet, or that is given up.
 	OnlyDue bool
@@ -33,7 +34,7 @@ type Reconciling struct {
 	MaxTries int
 	// GiveUp, unless nil, gets a record that is to be given up, for example to open a ticket. It
 	// runs under a claim of the record, with the time and the context that the resolver would have.
-	// tries is how often was asked without an answer. If it fails, it is called again after a
+	// tries counts the questions without an answer. If it fails, it is called again after a
 	// pause: the record is given up once it has succeeded. It may be called more than once.
 	GiveUp func(ctx context.Context, x Execution, tries int) error
 }
@@ -68,9 +69,9 @@ type Reconciled struct {
 // the other service has news of one.
 //
 // The resolver runs under a claim like any other. If the process dies, the record is due again once
-// the lease of the claim has ended. As [StillUnknown] count an error, a panic, a result that would
-// not be stored if the handler returned it, and after Timeout [Untouched]: somebody else may own
-// the record by then. A result that comes so late is stored if nobody else has taken the record;
+// the lease of the claim has ended. An error, a panic, and a result that would not be stored if the
+// handler returned it count as [StillUnknown]. So does [Untouched] after Timeout: somebody else may
+// own the record by then. A result that comes so late is stored if nobody else has taken the record;
 // else the outcome is [report.ReconcileElsewhere].
 //
 // The context of the resolver belongs to the execution that is asked about: [DerivedKey] returns
