@@ -24,7 +24,8 @@ type Query struct {
 	NotDue bool
 	// Operation restricts the listing to one operation; empty means all.
 	Operation string
-	// OlderThan, unless 0, restricts the listing to records that are what they are since so long.
+	// OlderThan, unless 0, restricts the listing to records that became what they are at least so
+	// long ago, see [Shown].
 	OlderThan time.Duration
 
 	// Scan allows the listing to read every record of the store. See [Operator.Cost] before.
@@ -36,8 +37,8 @@ type Query struct {
 }
 
 // List yields what the query asks for, without results and steps. It may be stale:
-// [Operator.Inspect] a record before anything is done to it. A record has what [store.Lister] says,
-// and all if it has attention.
+// [Operator.Inspect] a record before anything is done to it. A record has the fields that
+// [store.Lister] names; one with attention was read by itself.
 //
 // The pages, the waits between them and the errors are those of [store.Lister]. A
 // [*store.UnreadableError] is about one record, whose key is in the [Shown] beside it, and the
