@@ -71,8 +71,8 @@ type Reconciled struct {
 // The resolver runs under a claim like any other. If the process dies, the record is due again once
 // the lease of the claim has ended. An error, a panic, and a result that would not be stored if the
 // handler returned it count as [StillUnknown]. So does [Untouched] after Timeout: somebody else may
-// own the record by then. A result that comes so late is stored if nobody else has taken the record;
-// else the outcome is [report.ReconcileElsewhere].
+// own the record by then. A result that comes so late is stored if nobody else has taken the
+// record; else the outcome is [report.ReconcileElsewhere].
 //
 // The context of the resolver belongs to the execution that is asked about: [DerivedKey] returns
 // the keys of that. Steps and commits are refused in it.
