@@ -140,5 +140,5 @@ func transferTime(size int) time.Duration {
 // leaves room for another; but at least what it needs, if there is that much.
 func partOf(ctx context.Context, end time.Time, needs time.Duration) (context.Context, context.CancelFunc) {
 	left := time.Until(end)
-	return context.WithDeadline(ctx, end.Add(max(left/2, min(needs, left))-left))
+	return execution.WithDeadline(ctx, end.Add(max(left/2, min(needs, left))-left))
 }

@@ -82,7 +82,7 @@ func (c *claim) handlerContext(ctx context.Context) (context.Context, func()) {
 	if !c.deadline.IsZero() {
 		c.reserve = min(c.Timing.Reserve, time.Until(c.deadline)/10)
 		c.handlerEnd = c.deadline.Add(-c.reserve)
-		ctx, ended = context.WithDeadline(ctx, c.handlerEnd)
+		ctx, ended = execution.WithDeadline(ctx, c.handlerEnd)
 	}
 	// An overrun is renewed first in the second half of the margin, when a killed process is dead.
 	first := c.deadline.Add(c.Timing.Margin / 2)
