@@ -5,6 +5,7 @@ import (
 	"context"
 
 	"github.com/go-idempotent/idempotent/internal/execution"
+	"github.com/go-idempotent/idempotent/internal/gateway"
 )
 
 // Description says what a delivery stands for, and which record in the store belongs to it. It
@@ -70,13 +71,13 @@ func (d Description) DerivedKey(name string) string {
 // but never a problem document. [HTTP.MaxRequestAge] counts: to describe an old request, wrap the
 // handler with [WithClock] and the time at which the request came.
 func (h *Handler[In, Out]) Describe(ctx context.Context, in In) (Description, error) {
-	return h.wrapped.describe(ctx, &source{in: &in, decoded: true})
+	return h.wrapped.describe(ctx, &source{in: &in, decoded: true, http: new(gateway.Request)})
 }
 
 // DescribeEvent is [Handler.Describe] for an event in its wire form, as [Handler.Invoke] gets it.
 // It neither keeps nor modifies the payload.
 func (h *Handler[In, Out]) DescribeEvent(ctx context.Context, payload []byte) (Description, error) {
-	return h.wrapped.describe(ctx, &source{payload: payload, in: new(In)})
+	return h.wrapped.describe(ctx, &source{payload: payload, in: new(In), http: new(gateway.Request)})
 }
 
 func (w *wrapped) describe(ctx context.Context, src *source) (Description, error) {

@@ -69,8 +69,9 @@ type source struct {
 	// in points to the event, or to the variable that it is decoded into.
 	in      any
 	decoded bool
-	// http is what identify read. Answers need it, because the handler may change the event.
-	http gateway.Request
+	// http is what identify read of an HTTP event. Answers need it, because the handler may change
+	// the event.
+	http *gateway.Request
 	// observed: somebody wants to know the route, which is empty if there is none.
 	observed bool
 	route    string

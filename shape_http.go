@@ -32,7 +32,8 @@ var neverProtected = map[string]string{
 }
 
 func (s *httpShape) identify(ctx context.Context, src *source) (request, error) {
-	r := &src.http
+	r := new(gateway.Request)
+	src.http = r
 	if src.decoded || !s.gateway.Scan(src.payload, false, r) {
 		encoded, err := src.encoded()
 		if err != nil {
@@ -94,7 +95,7 @@ func (s *httpShape) identify(ctx context.Context, src *source) (request, error) 
 }
 
 func (s *httpShape) key(src *source) (string, error) {
-	r := &src.http
+	r := src.http
 	needed := !s.keys.optionalKey && (s.keys.records != nil || slices.Contains(s.http.RequireKey, r.Method))
 	if s.keys.selects {
 		key, err := s.keys.selected(src, needed)
@@ -228,7 +229,7 @@ func (s *httpShape) present(src *source, a *answer, p presentation) error {
 		}
 		out = stored
 	}
-	if out, changed := s.gateway.Announce(&src.http, out, added); changed || p.stored {
+	if out, changed := s.gateway.Announce(src.http, out, added); changed || p.stored {
 		a.give(out)
 	}
 	return nil
@@ -239,11 +240,11 @@ func (s *httpShape) refuse(src *source, err error) (out any, _ error) {
 	if !ok || problemKinds[refused.Kind].status == 0 {
 		return nil, err
 	}
-	status, body, encodeErr := s.http.problem(&src.http, refused)
+	status, body, encodeErr := s.http.problem(src.http, refused)
 	if encodeErr != nil {
 		return nil, errors.Join(err, encodeErr)
 	}
-	return s.gateway.Make(&src.http, status, problemHeaders(refused), body), nil
+	return s.gateway.Make(src.http, status, problemHeaders(refused), body), nil
 }
 
 // protects asks about every path that a router may take for the one of the request: nobody gets

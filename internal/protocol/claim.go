@@ -190,14 +190,15 @@ func (c *claim) giveUp(ctx context.Context, f *failures, cause error, end time.T
 // worn reports whether the lease of our claim has lost more than it may before the handler starts:
 // the deadline has come, or the lease ends well before one would that is taken now.
 func (c *claim) worn() bool {
-	if c.over(time.Now()) {
+	now := time.Now()
+	if c.over(now) {
 		return true
 	}
 	lost := c.Timing.Margin / 2
 	if c.heartbeat {
 		lost = c.Timing.Lease / 3 // when the first renewal is due
 	}
-	return c.mine.Lease.Before(c.leaseFromNow().Add(-lost))
+	return c.mine.Lease.Before(c.leaseFrom(now).Add(-lost))
 }
 
 // failures are those of the writes of one claim.

@@ -18,7 +18,7 @@ func (c *claim) begin(ctx context.Context) {
 	c.before = life.Before{}
 	c.deadline, _ = ctx.Deadline()
 	c.heartbeat = c.deadline.IsZero() || c.Concurrent || c.deadline.Sub(c.started) > longestKilled
-	c.as.Lease = c.leaseFromNow()
+	c.as.Lease = c.leaseFrom(c.started)
 	held := c.started.Add(c.Timing.Lease)
 	if !c.heartbeat {
 		held = c.deadline.Add(c.Timing.Margin)
@@ -63,12 +63,12 @@ func (c *claim) leaseOver() bool {
 // until such a deadline would block the key of a crashed process for as long.
 const longestKilled = 15 * time.Minute
 
-// leaseFromNow is the end of a lease that is taken now: the default one, if it is renewed, or the
+// leaseFrom is the end of a lease that is taken now: the default one, if it is renewed, or the
 // deadline and a margin for a process that is killed late and clocks that differ.
-func (c *claim) leaseFromNow() time.Time {
+func (c *claim) leaseFrom(now time.Time) time.Time {
 	left := c.Timing.Lease
 	if !c.heartbeat {
-		left = max(time.Until(c.deadline), 0) + c.Timing.Margin
+		left = max(c.deadline.Sub(now), 0) + c.Timing.Margin
 	}
 	return life.LeaseEnd(c.Now().Add(left))
 }

@@ -77,7 +77,7 @@ func (d *Delivery) begin(ctx context.Context) (r Result, claimed bool) {
 	if !patient || d.worthwhile(d.claim.started, p.Least) {
 		t := d.claim.take(ctx)
 		if claimed = t.claimed; !claimed {
-			r = d.answer(ctx, t)
+			r = d.answer(ctx, &t)
 		}
 	}
 	d.Report.Claim = since(began)
@@ -100,7 +100,7 @@ func (d *Delivery) begin(ctx context.Context) (r Result, claimed bool) {
 }
 
 // answer is what a delivery gets that does not execute.
-func (d *Delivery) answer(ctx context.Context, t taking) Result {
+func (d *Delivery) answer(ctx context.Context, t *taking) Result {
 	switch {
 	case t.unanswered != nil:
 		return unanswered(t.unanswered)

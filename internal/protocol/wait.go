@@ -69,9 +69,9 @@ func (d *Delivery) await(ctx context.Context, r Result, p execution.Patience) (R
 			if t.claimed {
 				return Result{}, true
 			}
-			r = d.answer(ctx, t)
+			r = d.answer(ctx, &t)
 		default:
-			r = d.answer(ctx, taking{Judgement: j, held: held, at: now})
+			r = d.answer(ctx, &taking{Judgement: j, held: held, at: now})
 		}
 		if r.Outcome != report.InProgress {
 			return r, false
