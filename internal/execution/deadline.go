@@ -41,50 +41,26 @@ func (d *deadline) Done() <-chan struct{} {
 func (d *deadline) Err() error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	switch {
-	case d.stopped:
+	if d.stopped {
 		return context.Canceled
-	case d.lives():
+	}
+	if d.lives() {
 		return nil
-	default:
-		return d.whole().Err()
 	}
+	return d.whole().Err()
 }
 
+// Value asks the whole context if package context looks for what else ends with this one, which it
+// does under a pointer to an int. Whatever else there is the parent knows; once there is the whole
+// context, the standard library finds its way without allocations.
 func (d *deadline) Value(key any) any {
-	return d.knowing(key).Value(key)
-}
-
-// knowing is the context that answers for a key. The standard library finds its way through its own
-// contexts without allocations.
-func (d *deadline) knowing(key any) context.Context {
 	d.mu.Lock()
-	defer d.mu.Unlock()
-	if d.made == nil && key != endKey {
-		return d.parent
+	ctx := d.parent
+	if _, ends := key.(*int); ends || d.made != nil {
+		ctx = d.whole()
 	}
-	return d.whole()
-}
-
-// endKey is the key under which package context finds what else ends with a context, and why.
-var endKey = func() any {
-	over, cancel := context.WithCancel(context.Background())
-	cancel()
-	asked := asked{Context: over}
-	_ = context.Cause(&asked) // it is asked for the key alone
-	return asked.key
-}()
-
-// asked is a context that remembers the key that it was asked for.
-type asked struct {
-	context.Context //nolint:containedctx // it is one
-
-	key any
-}
-
-func (a *asked) Value(key any) any {
-	a.key = key
-	return nil
+	d.mu.Unlock()
+	return ctx.Value(key)
 }
 
 // lives reports whether the context has not ended, without the whole of it. As of whole, its caller

@@ -23,7 +23,7 @@ type event struct {
 	body       []byte
 	isBase64   bool
 	authorized bool      // an authorizer let the caller in, with or without a name for it
-	room       [8]header // memory for the headers of a usual handler
+	room       [7]header // memory for the headers of a usual handler
 }
 
 type header struct {

@@ -65,7 +65,7 @@ func (r *Request) settle() {
 			e.headers[i].values = slices.Clone(h.values)
 		}
 	}
-	e.headers, e.room = slices.Clone(e.headers), [8]header{}
+	e.headers, e.room = slices.Clone(e.headers), [7]header{}
 	if len(e.query) == 0 {
 		e.query = nil
 	}

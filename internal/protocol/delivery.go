@@ -81,12 +81,6 @@ type Delivery struct {
 	Stack []byte
 
 	claim claim
-	// running is nil until something runs under the claim.
-	*running
-}
-
-// running is what runs under a claim: the handler, or the resolver in its place.
-type running struct {
 	// asks says that a resolver is asked first.
 	asks bool
 	// began is when the handler was to start, and end ends its context.
@@ -106,12 +100,7 @@ type running struct {
 
 // Handed returns the derived keys that the execution handed out, in the order of their names. What
 // [execution.Names] leaves out is missing.
-func (d *Delivery) Handed() []report.NamedKey {
-	if d.running == nil {
-		return nil
-	}
-	return d.claim.keysOf(&d.handed)
-}
+func (d *Delivery) Handed() []report.NamedKey { return d.claim.keysOf(&d.handed) }
 
 // keysOf returns the derived keys of these names.
 func (c *claim) keysOf(names *execution.Names) (keys []report.NamedKey) {

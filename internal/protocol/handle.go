@@ -18,7 +18,6 @@ import (
 // it knows it.
 func (d *Delivery) open(ctx context.Context, w Work) (context.Context, execution.Claim) {
 	c := &d.claim
-	d.running = new(running)
 	d.asks = d.Resolves && c.report.Recovered && (c.before.Open || !c.as.TellsAll(c.mine))
 	d.steps.claim = c
 	d.steps.known = stepsOf(c)
