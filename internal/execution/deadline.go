@@ -1,6 +1,7 @@
 package execution
 
 import (
+	"cmp"
 	"context"
 	"sync"
 	"time"
@@ -21,7 +22,8 @@ type deadline struct {
 }
 
 // WithDeadline is context.WithDeadline. The context costs little as long as nobody waits for its
-// end: a call that is answered at once only asks whether it has come.
+// end: a call that is answered at once only asks whether it has come. One that is canceled before
+// anybody has asked says that it was canceled, also if it had ended.
 func WithDeadline(parent context.Context, end time.Time) (context.Context, context.CancelFunc) {
 	if earlier, ok := parent.Deadline(); ok && earlier.Before(end) {
 		end = earlier
@@ -41,35 +43,22 @@ func (d *deadline) Done() <-chan struct{} {
 func (d *deadline) Err() error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if d.stopped {
-		return context.Canceled
-	}
-	if d.lives() {
+	if d.made == nil && !d.stopped && d.parent.Err() == nil && time.Now().Before(d.end) {
 		return nil
 	}
 	return d.whole().Err()
 }
 
-// Value asks the whole context if package context looks for what else ends with this one, which it
-// does under a pointer to an int. Whatever else there is the parent knows; once there is the whole
-// context, the standard library finds its way without allocations.
+// Value leaves to the whole context, where there is one, what package context looks for to find out
+// what ends with what: it does so once it has seen Done or Err.
 func (d *deadline) Value(key any) any {
 	d.mu.Lock()
-	ctx := d.parent
-	if _, ends := key.(*int); ends || d.made != nil {
-		ctx = d.whole()
-	}
+	ctx := cmp.Or(d.made, d.parent)
 	d.mu.Unlock()
 	return ctx.Value(key)
 }
 
-// lives reports whether the context has not ended, without the whole of it. As of whole, its caller
-// holds the lock.
-func (d *deadline) lives() bool {
-	return d.made == nil && d.parent.Err() == nil && time.Now().Before(d.end)
-}
-
-// whole is the context as the standard library makes it.
+// whole is the context as the standard library makes it. Its caller holds the lock.
 func (d *deadline) whole() context.Context {
 	switch {
 	case d.made != nil:
@@ -85,10 +74,7 @@ func (d *deadline) whole() context.Context {
 func (d *deadline) stop() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if d.lives() {
-		d.stopped = true
-		return
+	if d.stopped = d.made == nil; !d.stopped {
+		d.cancel()
 	}
-	d.whole()
-	d.cancel()
 }

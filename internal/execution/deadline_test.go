@@ -15,18 +15,30 @@ import (
 type contexts func(context.Context, time.Time) (context.Context, context.CancelFunc)
 
 // ends are ways in which a context with a deadline in an hour ends; none waits for it.
-var ends = map[string]func(cancel, cancelParent func()){
-	"the deadline":                func(_, _ func()) { time.Sleep(time.Hour) },
-	"just before the deadline":    func(_, _ func()) { time.Sleep(time.Hour - 1) },
-	"a cancel":                    func(cancel, _ func()) { cancel() },
-	"a cancel after the deadline": func(cancel, _ func()) { time.Sleep(time.Hour + 1); cancel() },
-	"a cancel, then the deadline": func(cancel, _ func()) { cancel(); time.Sleep(time.Hour) },
-	"that of the parent":          func(_, parent func()) { parent() },
-	"that of the parent, and a cancel": func(cancel, parent func()) {
-		parent()
+var ends = map[string]func(ctx context.Context, cancel, parent func()){
+	"the deadline":             func(context.Context, func(), func()) { time.Sleep(time.Hour) },
+	"just before the deadline": func(context.Context, func(), func()) { time.Sleep(time.Hour - 1) },
+	"a cancel":                 func(_ context.Context, cancel, _ func()) { cancel() },
+	"the deadline, seen, and a cancel": func(ctx context.Context, cancel, _ func()) {
+		time.Sleep(time.Hour + 1)
+		_ = ctx.Err()
 		cancel()
 	},
-	"a cancel, and that of the parent": func(cancel, parent func()) {
+	"a cancel, then the deadline": func(_ context.Context, cancel, _ func()) {
+		cancel()
+		time.Sleep(time.Hour)
+	},
+	"two cancels": func(_ context.Context, cancel, _ func()) {
+		cancel()
+		cancel()
+	},
+	"that of the parent": func(_ context.Context, _, parent func()) { parent() },
+	"that of the parent, seen, and a cancel": func(ctx context.Context, cancel, parent func()) {
+		parent()
+		_ = ctx.Err()
+		cancel()
+	},
+	"a cancel, and that of the parent": func(_ context.Context, cancel, parent func()) {
 		cancel()
 		parent()
 	},
@@ -65,7 +77,7 @@ func TestADeadlineIsThatOfTheStandardLibrary(t *testing.T) {
 						parent, cancelParent := context.WithCancelCause(Steady(t.Context()))
 						ctx, cancel := with(parent, time.Now().Add(time.Hour))
 						all = append(all, look(ctx))
-						end(cancel, func() { cancelParent(errors.New("the parent's")) })
+						end(ctx, cancel, func() { cancelParent(errors.New("the parent's")) })
 						synctest.Wait()
 						all = append(all, again(ctx), look(ctx), again(ctx))
 						all = append(all, ctx.Err(), context.Cause(ctx), ctx.Err())
