@@ -114,8 +114,7 @@ func sleep(ctx context.Context, d time.Duration) bool {
 }
 
 // budgetEnd is when a budget ends that starts now: in time to answer before the deadline.
-func budgetEnd(ctx context.Context, budget time.Duration) time.Time {
-	now := time.Now()
+func budgetEnd(ctx context.Context, now time.Time, budget time.Duration) time.Time {
 	if deadline, ok := ctx.Deadline(); ok && deadline.Before(now.Add(budget)) {
 		return answerable(deadline, now)
 	}

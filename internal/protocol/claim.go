@@ -114,17 +114,17 @@ func (c *claim) tryTake(ctx context.Context) taking {
 		// The lease runs already. What the claim leaves of it must do for the first renewal.
 		longest = min(longest, (c.Timing.Lease-c.Timing.Margin)/2)
 	}
-	end := budgetEnd(ctx, longest)
-	tries := end.Add(-min(undoBudget, time.Until(end)/3))
+	end := budgetEnd(ctx, c.started, longest)
+	tries := end.Add(-min(undoBudget, end.Sub(c.started)/3))
 
+	now := c.Now()
 	m := life.Judgement{Verdict: life.Look} // a delivery takes the key at once, as if nobody held it
 	if !c.as.Asks {
-		m = c.as.Meets(store.Record{}, c.Now())
+		m = c.as.Meets(store.Record{}, now)
 	}
 	var f failures
-	for moves := 0; moves < maxMoves; {
+	for moves := 0; moves < maxMoves; now = c.Now() {
 		var (
-			now  = c.Now()
 			held store.Record
 			won  bool
 			err  error

@@ -306,7 +306,7 @@ func (u Unprotected) Commit(ctx context.Context, _ any, writes store.Writes, unf
 		return u.told(&execution.Fault{Kind: execution.ErrCommitRefused, Reason: reasonContextEnded, Err: cause})
 	}
 	token := execution.RandomKey()
-	err = retry(ctx, budgetEnd(ctx, u.Timing.ClaimBudget), func(ctx context.Context) error {
+	err = retry(ctx, budgetEnd(ctx, time.Now(), u.Timing.ClaimBudget), func(ctx context.Context) error {
 		return to.Apply(ctx, writes, token)
 	})
 	kind := execution.ErrCommitFailed

@@ -35,7 +35,7 @@ func (d *Delivery) await(ctx context.Context, r Result, p execution.Patience) (R
 	}
 	defer func() { d.Report.Wait = since(started) }()
 
-	end := budgetEnd(ctx, wait)
+	end := budgetEnd(ctx, started, wait)
 	slowest := min(d.Report.Claim.Took, wait/2)
 	for n, last := 0, false; !last; n++ {
 		pause, left := interval(ctx, n), max(time.Until(end)-slowest, 0)
