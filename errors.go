@@ -210,14 +210,7 @@ func (e *Error) onWire() error {
 
 // PanicError is the error of a function that panicked in [Handler.Reconcile], and of a handler that
 // panicked after its commit, see [ErrOtherAnswer].
-type PanicError struct {
-	// Value is what it panicked with, Stack is where. Neither is part of the text: they may repeat
-	// what the function knows.
-	Value any
-	Stack []byte
-}
-
-func (e *PanicError) Error() string { return fmt.Sprintf("it panicked with a %T", e.Value) }
+type PanicError = report.PanicError
 
 type kind struct {
 	// outcome is that of a delivery which ends with it, empty if none does.

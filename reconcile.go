@@ -3,9 +3,7 @@ package idempotent
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
-	"runtime/debug"
 	"time"
 
 	"github.com/go-idempotent/idempotent/internal/execution"
@@ -113,7 +111,7 @@ func (w *wrapped) reconcile(ctx context.Context, recordKey string,
 	}
 	if how.GiveUp != nil {
 		q.GiveUp = func(ctx context.Context, c execution.Claim, tries int) error {
-			return guarded(func() error { return how.GiveUp(ctx, executionOf(c), tries) })
+			return execution.Guarded(func() error { return how.GiveUp(ctx, executionOf(c), tries) })
 		}
 	}
 	r := Reconciled(q.Run(ctx))
@@ -135,7 +133,7 @@ func (w *wrapped) reconcile(ctx context.Context, recordKey string,
 func (w *wrapped) inquire(ctx context.Context, c execution.Claim,
 	resolver func(context.Context, Execution) (found, error),
 ) (res protocol.Resolution) {
-	err := guarded(func() error {
+	err := execution.Guarded(func() error {
 		r, err := resolver(ctx, executionOf(c))
 		if res.Finding = r.finding; err != nil || r.finding != execution.HasExecuted {
 			return err
@@ -150,23 +148,6 @@ func (w *wrapped) inquire(ctx context.Context, c execution.Claim,
 		return protocol.Resolution{ResultErr: fmt.Errorf("resolver: %w", err)}
 	}
 	return res
-}
-
-// guarded returns the error of f, in a goroutine of its own. A panic of f is one.
-func guarded(f func() error) (err error) {
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		err = errors.New("it called runtime.Goexit")
-		defer func() {
-			if p := recover(); p != nil {
-				err = &PanicError{Value: p, Stack: debug.Stack()}
-			}
-		}()
-		err = f()
-	}()
-	<-done
-	return err
 }
 
 // WithDefaults returns r with its zero fields set.

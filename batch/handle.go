@@ -3,9 +3,6 @@ package batch
 import (
 	"context"
 	"errors"
-	"fmt"
-	"log/slog"
-	"runtime/debug"
 	"slices"
 	"time"
 
@@ -33,7 +30,7 @@ func (b *batch[R, Out]) one(ctx context.Context, rec queue.Record[R], waits bool
 		e.Again = true
 	}
 	if take != nil {
-		e.FunctionErr = guarded(func() error { return take(ctx, rec.Event, err) })
+		e.FunctionErr = execution.Guarded(func() error { return take(ctx, rec.Event, err) })
 		e.Again = e.FunctionErr != nil
 	}
 	return e
@@ -45,7 +42,7 @@ func (b *batch[R, Out]) handle(ctx context.Context, rec queue.Record[R], waits b
 		ctx = b.patient(ctx)
 	}
 	var err error // it keeps its marks in a context that belongs to a delivery
-	fault := guarded(func() error {
+	fault := execution.Guarded(func() error {
 		_, err = b.handler.Handle(execution.Unwanting(ctx), rec.Event)
 		return nil
 	})
@@ -95,46 +92,5 @@ var poison = []error{
 	idempotent.ErrUnknownOutcome,
 }
 
-// guarded calls f, and returns its error, or a [*PanicError] if it panics or ends its goroutine.
-func guarded(f func() error) (err error) {
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		returned := false
-		defer func() {
-			if value := recover(); !returned {
-				err = &PanicError{Value: value, Stack: debug.Stack()}
-			}
-		}()
-		err = f()
-		returned = true
-	}()
-	<-done
-	return err
-}
-
-// PanicError is the error of a function that has panicked, or has ended its goroutine. Its text has
-// the type of the value alone, a log also the stack.
-type PanicError struct {
-	// Value is what it panicked with, nil for runtime.Goexit.
-	Value any
-	Stack []byte
-}
-
-func (e *PanicError) Error() string {
-	if e.Value == nil {
-		return "it ended its goroutine"
-	}
-	return fmt.Sprintf("it panicked with a value of type %T", e.Value)
-}
-
-// Unwrap returns the value if it is an error.
-func (e *PanicError) Unwrap() error {
-	err, _ := e.Value.(error)
-	return err
-}
-
-// LogValue implements [slog.LogValuer].
-func (e *PanicError) LogValue() slog.Value {
-	return slog.GroupValue(slog.String("message", e.Error()), slog.String("stack", string(e.Stack)))
-}
+// PanicError is the error of a function that has panicked, or has ended its goroutine.
+type PanicError = report.PanicError

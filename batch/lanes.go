@@ -85,7 +85,7 @@ func (b *batch[R, Out]) sharedBy(ctx context.Context, rec queue.Record[R]) []str
 		return []string{"all"}
 	}
 	var key string
-	_ = guarded(func() error {
+	_ = execution.Guarded(func() error {
 		d, err := b.handler.Describe(ctx, rec.Event)
 		key = d.RecordKey
 		return err
@@ -158,5 +158,5 @@ func (b *batch[R, Out]) setVisibility(ctx context.Context, first int) error {
 			messages = append(messages, m)
 		}
 	}
-	return guarded(func() error { return b.c.Visibility(ctx, messages, restOfLease(b.ends[first].Err)) })
+	return execution.Guarded(func() error { return b.c.Visibility(ctx, messages, restOfLease(b.ends[first].Err)) })
 }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/go-idempotent/idempotent"
+	"github.com/go-idempotent/idempotent/internal/execution"
 	"github.com/go-idempotent/idempotent/internal/queue"
 	"github.com/go-idempotent/idempotent/internal/setup"
 	"github.com/go-idempotent/idempotent/report"
@@ -56,7 +57,7 @@ func (r *runner[R, Out]) run(ctx context.Context, records []queue.Record[R]) (ag
 	}
 	told.Took, told.Err = time.Since(began), err
 	for _, observe := range r.c.Observers {
-		fault := guarded(func() error {
+		fault := execution.Guarded(func() error {
 			observe(ctx, told)
 			return nil
 		})

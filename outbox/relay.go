@@ -3,16 +3,14 @@ package outbox
 import (
 	"cmp"
 	"context"
-	"fmt"
-	"log/slog"
 	"math/rand/v2"
-	"runtime/debug"
 	"strings"
 	"sync"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
+	"github.com/go-idempotent/idempotent/internal/execution"
 	"github.com/go-idempotent/idempotent/internal/relay"
 	"github.com/go-idempotent/idempotent/internal/setup"
 	"github.com/go-idempotent/idempotent/report"
@@ -33,21 +31,8 @@ func Permanent(err error) error {
 	return &relay.PermanentError{Err: err}
 }
 
-// PanicError is the error of a [Deliver] that has panicked. Its text names the type of the value
-// alone; a log gets the stack, too.
-type PanicError struct {
-	Value any
-	Stack []byte
-}
-
-func (e *PanicError) Error() string {
-	return fmt.Sprintf("the delivery panicked with a value of type %T", e.Value)
-}
-
-// LogValue implements [slog.LogValuer].
-func (e *PanicError) LogValue() slog.Value {
-	return slog.GroupValue(slog.String("message", e.Error()), slog.String("stack", string(e.Stack)))
-}
+// PanicError is the error of a [Deliver] that has panicked, or has ended its goroutine.
+type PanicError = report.PanicError
 
 // Client is what a [Relay] needs of a [*dynamodb.Client]. It has to be safe for concurrent use.
 type Client interface {
@@ -139,14 +124,9 @@ func pause(tries int) time.Duration {
 	return p*3/4 + rand.N(p/2) //nolint:gosec // no secret
 }
 
-func (deliver Deliver) entry(ctx context.Context, e entry) (err error) {
-	defer func() {
-		if value := recover(); value != nil {
-			err = &PanicError{Value: value, Stack: debug.Stack()}
-		}
-	}()
+func (deliver Deliver) entry(ctx context.Context, e entry) error {
 	e.Message.Tries = e.Tries
-	return deliver(ctx, e.Message.message())
+	return execution.Guarded(func() error { return deliver(ctx, e.Message.message()) })
 }
 
 // tableOf returns the name of a table of which a name or an ARN is given, also that of its stream.

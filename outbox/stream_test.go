@@ -109,7 +109,7 @@ func TestStreamCountsAPanicAsAFailure(t *testing.T) {
 	r.fail = func(context.Context, outbox.Message) error { panic("secret") }
 	require.Len(t, r.stream(r.put(t)), 1)
 	err := r.last().Problems[0].Err
-	require.EqualError(t, err, "the delivery panicked with a value of type string")
+	require.EqualError(t, err, "it panicked with a value of type string")
 	panicked, is := errors.AsType[*outbox.PanicError](err)
 	require.True(t, is)
 	require.Equal(t, "secret", panicked.Value)

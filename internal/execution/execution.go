@@ -1,7 +1,7 @@
 // Package execution holds what the context of a handler knows of its delivery: the claim that the
 // handler runs under, the marks on its errors, and why its context may have ended. The protocol
 // puts it there, and the root package, and packages beside it, ask for it. It imports only packages
-// store and fingerprint, so that everything above can import it.
+// store, report and fingerprint, so that everything above can import it.
 package execution
 
 import (

@@ -101,7 +101,7 @@ func TestWhatIsGivenUpIsHandedOverFirst(t *testing.T) {
 		require.False(t, done.Next.After(time.Now()), "it is handed over at the next run")
 		done = ask()
 		require.Equal(t, report.ReconcileScheduled, done.Outcome)
-		require.ErrorContains(t, done.Err, "it panicked with a string")
+		require.ErrorContains(t, done.Err, "it panicked with a value of type string")
 		require.True(t, done.Next.After(time.Now()))
 		require.Equal(t, 2, done.Tries)
 		require.False(t, s.mustRecord().GivenUp())

@@ -82,7 +82,7 @@ func (o Outcome) Again() bool {
 type Relay[M any] struct {
 	Box Box[M]
 	// Deliver delivers a message. It returns nil if, and only if, the message has arrived. It does
-	// not panic.
+	// not panic, and does not end its goroutine.
 	Deliver func(ctx context.Context, e Entry[M]) error
 	// Report tells what became of a message. It is called concurrently.
 	Report func(e Entry[M], o Outcome, err error)

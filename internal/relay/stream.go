@@ -19,7 +19,6 @@ func (r *Relay[M]) Stream(ctx context.Context, entries []Entry[M]) []Outcome {
 			continue
 		}
 		first[e.generation()] = i
-		outcomes[i] = Uncounted // in case that the deliverer ends its goroutine
 		p.run(func() {
 			e, o, err := r.handedOver(ctx, e)
 			outcomes[i] = o
