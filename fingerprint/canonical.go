@@ -64,9 +64,6 @@ func (p *parser) canonical(dst, src []byte, as form) ([]byte, error) {
 	if err != nil {
 		return dst, err
 	}
-	if len(out) == 0 {
-		return text, nil
-	}
 	return append(out, text...), nil // which is there already, unless it took more room than src
 }
 
@@ -116,31 +113,28 @@ func (p *parser) container(dst []byte) (_ []byte, err error) {
 	start, open, noted := len(dst), len(p.open), len(p.noted)
 	dst = append(dst, p.src[p.pos])
 	end := p.src[p.pos] + 2 // the brackets are two apart, as the braces are
-	one, reason := p.value, "expected a comma or a closing bracket"
+	one, reason := (*parser).value, "expected a comma or a closing bracket"
 	if end == '}' {
-		one, reason = p.member, "expected a comma or a closing brace"
+		one, reason = (*parser).member, "expected a comma or a closing brace"
 	}
 	p.depth++
 	p.pos++
 	for more := !p.accept(end); more; {
-		if dst, err = one(dst); err != nil {
+		if dst, err = one(p, dst); err != nil {
 			return nil, err
 		}
-		switch {
-		case p.accept(','):
-			dst = append(dst, ',')
-		case p.accept(end):
-			more = false
-		default:
+		next := p.token()
+		if next != ',' && next != end {
 			return nil, p.unexpected(reason)
+		}
+		p.pos++
+		if more = next == ','; more {
+			dst = append(dst, next)
 		}
 	}
 	p.depth--
 	dst = append(dst, end)
-	if err := p.order(dst, start, open, noted); err != nil {
-		return nil, err
-	}
-	return dst, nil
+	return dst, p.order(dst, start, open, noted)
 }
 
 func (p *parser) member(dst []byte) ([]byte, error) {
@@ -155,10 +149,8 @@ func (p *parser) member(dst []byte) ([]byte, error) {
 	if !p.accept(':') {
 		return nil, p.unexpected("expected a colon")
 	}
-	if dst, err = p.value(append(dst, ':')); err != nil {
-		return nil, err
-	}
+	dst, err = p.value(append(dst, ':'))
 	m.end = uint32(len(dst)) //nolint:gosec // see [member]
 	p.open = append(p.open, m)
-	return dst, nil
+	return dst, err
 }

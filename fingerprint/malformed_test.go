@@ -186,6 +186,13 @@ func TestManyDuplicates(t *testing.T) {
 	const members = 300_000
 	_, err := fingerprint.Canonical(nil, []byte("{"+strings.Repeat(`"k":0,`, members)+`"k":0}`))
 	require.Equal(t, len(`{"k":0,`), offsetOf(t, err))
+
+	var others strings.Builder
+	for i := range 100 {
+		fmt.Fprintf(&others, `"%d":0,`, i)
+	}
+	_, err = fingerprint.Canonical(nil, []byte(`{"k":0,"k":0,`+others.String()+`"":0,"":0}`))
+	require.Equal(t, len(`{"k":0,`), offsetOf(t, err), "the first in the document, not in the order of the keys")
 }
 
 func TestSyntaxErrorCarriesNoContent(t *testing.T) {

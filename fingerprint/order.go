@@ -34,12 +34,11 @@ func (p *parser) order(text []byte, start, open, noted int) error {
 	members := p.open[open:]
 	p.open = p.open[:open]
 	if p.form.folding {
-		folding := func(a, b []byte) int { return fold.Compare(keyOf(a), keyOf(b)) }
-		if source := sortMembers(members, text, folding); source >= 0 {
+		if source := sortMembers(members, text, true); source >= 0 {
 			return &SyntaxError{Offset: source, Reason: "keys that differ only in case"}
 		}
 	}
-	if source := sortMembers(members, text, compareKeys); source >= 0 {
+	if source := sortMembers(members, text, false); source >= 0 {
 		return &SyntaxError{Offset: source, Reason: "duplicate key"}
 	}
 	if !slices.IsSortedFunc(members, inText) {
@@ -50,8 +49,7 @@ func (p *parser) order(text []byte, start, open, noted int) error {
 	}
 	if within := p.noted[noted:]; p.depth < immediate && len(within) > 0 {
 		slices.SortFunc(within, func(a, b object) int { return cmp.Compare(a.start, b.start) })
-		p.room = slices.Grow(p.room[:0], len(text)-start)
-		p.room = appendOrdered(p.room, text, start, len(text), within)
+		p.room = appendOrdered(slices.Grow(p.room[:0], len(text)-start), text, start, len(text), within)
 		copy(text[start:], p.room)
 		p.noted = p.noted[:noted]
 	}
@@ -61,17 +59,31 @@ func (p *parser) order(text []byte, start, open, noted int) error {
 func inText(a, b member) int { return cmp.Compare(a.start, b.start) }
 
 // sortMembers sorts by the keys, and returns where in the source the first key is that is equal to
-// an earlier one, -1 if none is.
-func sortMembers(members []member, text []byte, compare func(a, b []byte) int) (source int) {
-	slices.SortFunc(members, func(a, b member) int {
-		return cmp.Or(compare(text[a.start:], text[b.start:]), inText(a, b))
-	})
+// an earlier one, -1 if none is. Members with equal keys stay in the order of the text.
+//
+// It inserts the members one by one. Those of most objects are few, or in order already, and a
+// general sort calls a function to compare two of them. Where they are many, inserting would take
+// time by their square, so they are sorted first.
+func sortMembers(members []member, text []byte, folding bool) (source int) {
+	const few = 32
+	if len(members) > few {
+		slices.SortFunc(members, func(a, b member) int {
+			return cmp.Or(compareKeys(text[a.start:], text[b.start:], folding), inText(a, b))
+		})
+	}
 	source = -1
-	for i := 1; i < len(members); i++ {
-		later := int(members[i].source)
-		if (source < 0 || later < source) && compare(text[members[i-1].start:], text[members[i].start:]) == 0 {
-			source = later
+	for i, m := range members {
+		for ; i > 0; i-- {
+			order := compareKeys(text[members[i-1].start:], text[m.start:], folding)
+			if later := int(m.source); order == 0 && (source < 0 || later < source) {
+				source = later
+			}
+			if order <= 0 {
+				break
+			}
+			members[i] = members[i-1]
 		}
+		members[i] = m
 	}
 	return source
 }
@@ -79,12 +91,13 @@ func sortMembers(members []member, text []byte, compare func(a, b []byte) int) (
 // appendOrdered appends text[start:end] to dst with the noted objects that begin there in order. It
 // calls itself once per level of nesting, at most [MaxDepth] deep.
 func appendOrdered(dst, text []byte, start, end int, noted []object) []byte {
-	for {
+	for len(noted) > 0 {
 		next, _ := slices.BinarySearchFunc(noted, start, func(o object, at int) int { return o.start - at })
 		if next == len(noted) || noted[next].start >= end {
-			return append(dst, text[start:end]...)
+			break
 		}
 		o := noted[next]
+		noted = noted[next+1:]
 		dst = append(dst, text[start:o.start]...)
 		separator := byte('{')
 		for _, m := range o.members {
@@ -94,26 +107,37 @@ func appendOrdered(dst, text []byte, start, end int, noted []object) []byte {
 		dst = append(dst, '}')
 		start = o.end
 	}
+	return append(dst, text[start:end]...)
 }
 
-// keyOf returns the key that a canonical text begins with, between its quotes, with its escapes.
-// Folding it is folding the key: each character has one spelling, and no escape sequence becomes
-// another one.
-func keyOf(text []byte) []byte { return text[1 : jsontext.End(text, 0)-1] }
-
 // compareKeys compares the keys at the beginning of two canonical texts by the UTF-16 code units of
-// their characters (RFC 8785 section 3.2.3). A canonical text has one spelling for each character,
-// so equal bytes are equal characters.
-func compareKeys(a, b []byte) int {
-	for i := 1; ; i++ {
-		if a[i] == b[i] && a[i] != '"' && a[i] != '\\' {
-			continue
+// their characters (RFC 8785 section 3.2.3), or else as [fold.Compare] does. A canonical text has
+// one spelling for each character, so equal bytes are equal characters, and no escape sequence
+// becomes another one under folding.
+//
+// Most keys differ in a character of ASCII, which needs neither their ends nor their escapes.
+func compareKeys(a, b []byte, folding bool) int {
+	i := 1
+	for ; isPlain(a[i]) && isPlain(b[i]); i++ {
+		x, y := a[i], b[i]
+		if folding {
+			x, y = fold.Upper(x), fold.Upper(y)
 		}
+		if x != y {
+			return cmp.Compare(x, y)
+		}
+	}
+	if folding {
+		return fold.Compare(a[i:jsontext.End(a, 0)-1], b[i:jsontext.End(b, 0)-1])
+	}
+	for ; ; i++ {
 		x, y := sortUnit(a[i:]), sortUnit(b[i:])
 		if x != y || x == endOfKey {
 			return cmp.Compare(x, y)
 		}
-		i++ // of the same escape sequence: the character behind the backslash is not what it looks like
+		if a[i] == '\\' {
+			i++ // the character behind the backslash is not what it looks like
+		}
 	}
 }
 

@@ -57,6 +57,11 @@ func (p *parser) unexpected(reason string) error {
 func (p *parser) string(dst []byte) (_ []byte, err error) {
 	start := p.pos // of what stands for itself; the quotes do, too
 	for p.pos++; ; {
+		i := p.pos // most bytes need no closer look than this
+		for i < len(p.src) && ' ' <= p.src[i] && isPlain(p.src[i]) {
+			i++
+		}
+		p.pos = i
 		switch c := p.peek(); {
 		case c == '"':
 			p.pos++
@@ -68,8 +73,6 @@ func (p *parser) string(dst []byte) (_ []byte, err error) {
 			start = p.pos
 		case c < ' ':
 			return nil, p.unexpected("control character in a string")
-		case c < utf8.RuneSelf:
-			p.pos++
 		default:
 			r, size := utf8.DecodeRune(p.src[p.pos:])
 			if r == utf8.RuneError && size == 1 { // U+FFFD itself has size 3
@@ -79,6 +82,9 @@ func (p *parser) string(dst []byte) (_ []byte, err error) {
 		}
 	}
 }
+
+// isPlain reports whether a byte in a canonical string is a character of ASCII that is not escaped.
+func isPlain(c byte) bool { return c < utf8.RuneSelf && c != '"' && c != '\\' }
 
 // escape appends the character that the escape sequence at the current position stands for, or a
 // pair of them.

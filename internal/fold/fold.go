@@ -10,15 +10,10 @@ import (
 	"unicode/utf8"
 )
 
-// Distinct reports whether no two names are equal under folding. It sorts them.
+// Distinct reports whether no two names are equal under folding. It sorts them, and may drop some.
 func Distinct(names []string) bool {
 	slices.SortFunc(names, Compare)
-	for i := 1; i < len(names); i++ {
-		if Compare(names[i-1], names[i]) == 0 {
-			return false
-		}
-	}
-	return true
+	return len(slices.CompactFunc(names, func(a, b string) bool { return Compare(a, b) == 0 })) == len(names)
 }
 
 // Compare returns 0 if two names are equal under folding, and else -1 or 1, which puts names in an
@@ -39,13 +34,18 @@ func Compare[T string | []byte](one, other T) int {
 // runeAt returns the folded rune at a position, and its size.
 func runeAt[T string | []byte](name T, i int) (r rune, size int) {
 	if c := name[i]; c < utf8.RuneSelf {
-		if 'a' <= c && c <= 'z' {
-			c -= 'a' - 'A'
-		}
-		return rune(c), 1
+		return rune(Upper(c)), 1
 	}
 	r, size = utf8.DecodeRuneInString(string(name[i:min(i+utf8.UTFMax, len(name))]))
 	return folded(r), size
+}
+
+// Upper folds a character of ASCII.
+func Upper(c byte) byte {
+	if 'a' <= c && c <= 'z' {
+		c -= 'a' - 'A'
+	}
+	return c
 }
 
 // folded is the smallest rune of all that are equal to r under folding.
