@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"io"
+	"slices"
 	"sync"
 
 	"github.com/klauspost/compress/gzip"
@@ -37,8 +38,8 @@ var (
 	errNoGzip     = errors.New("it is no gzip of a result")
 )
 
-// compressor keeps the tables of idle writers (0.8 MB each) and readers (40 KB), in which the last
-// bytes of a result may stay until they are used again. It is safe for concurrent use.
+// compressor keeps idle writers (0.8 MB each, and up to a part) and readers (40 KB), in which the
+// last bytes of a result may stay until they are used again. It is safe for concurrent use.
 type compressor struct{ repetitions, letters, readers sync.Pool }
 
 type writer struct {
@@ -70,12 +71,12 @@ func (c *compressor) compress(result []byte, write func(batch [][]byte) error) (
 	if room <= 0 {
 		return nil, nil
 	}
-	pieces, err = deflate(&c.repetitions, gzip.BestSpeed, sample, cutter{room: min(room, len(sample)*7/8)})
+	pieces, err = deflate(&c.repetitions, gzip.BestSpeed, sample, min(room, len(sample)*7/8), nil)
 	switch {
 	case errors.Is(err, errNotWorthIt):
-		pieces, err = deflate(&c.letters, gzip.HuffmanOnly, result, cutter{room: room, write: write})
+		pieces, err = deflate(&c.letters, gzip.HuffmanOnly, result, room, write)
 	case write != nil:
-		pieces, err = deflate(&c.repetitions, gzip.BestSpeed, result, cutter{room: room, write: write})
+		pieces, err = deflate(&c.repetitions, gzip.BestSpeed, result, room, write)
 	}
 	if errors.Is(err, errNotWorthIt) {
 		return nil, nil
@@ -83,21 +84,25 @@ func (c *compressor) compress(result []byte, write func(batch [][]byte) error) (
 	return pieces, err
 }
 
-func deflate(writers *sync.Pool, level int, result []byte, out cutter) ([][]byte, error) {
+func deflate(writers *sync.Pool, level int, result []byte, room int, write func([][]byte) error) ([][]byte, error) {
 	w, ok := writers.Get().(*writer)
 	if !ok {
 		w = new(writer)
 		w.gzip, _ = gzip.NewWriterLevel(nil, level) // the level is valid
 	}
-	w.out = out
+	w.out.room, w.out.write = room, write
 	w.gzip.Reset(&w.out)
 	_, err := w.gzip.Write(result)
 	if err == nil {
 		err = w.gzip.Close()
 	}
-	out, w.out = w.out, cutter{}
+	pieces := w.out.pieces
+	w.out = cutter{spare: w.out.spare}
+	if len(pieces) == 1 && err == nil { // it keeps what it takes, and its room is used again
+		w.out.spare, pieces[0] = pieces[0], bytes.Clone(pieces[0])
+	}
 	writers.Put(w)
-	return out.pieces, err
+	return pieces, err
 }
 
 // cutter cuts what is written into pieces of partSize, as long as there is room.
@@ -105,6 +110,7 @@ type cutter struct {
 	pieces [][]byte
 	room   int
 	write  func(batch [][]byte) error
+	spare  []byte // room for the first piece
 }
 
 func (c *cutter) Write(p []byte) (n int, err error) {
@@ -136,7 +142,8 @@ func (c *cutter) next() error {
 		}
 		c.pieces = c.pieces[:0]
 	}
-	c.pieces = append(c.pieces, make([]byte, 0, min(c.room, partSize)))
+	c.pieces = append(c.pieces, slices.Grow(c.spare[:0], min(c.room, partSize)))
+	c.spare = nil
 	return nil
 }
 

@@ -195,6 +195,23 @@ func TestCompressionIsRepeatable(t *testing.T) {
 	}
 }
 
+// TestWhatWasHandedOverStays as it was, whatever is compressed next.
+func TestWhatWasHandedOverStays(t *testing.T) {
+	t.Parallel()
+	m := newMemoryTable()
+	s := dynamo.New(m, table)
+	results := [][]byte{orders(900), orders(500 << 10), base64Text(900 << 10), base64Text(3 << 20)}
+	for _, first := range results {
+		for _, next := range results {
+			m.keep(t, s, first)
+			items := maps.Clone(m.items)
+			m.keep(t, s, next)
+			maps.Copy(m.items, items)
+			requireKept(t, s, first)
+		}
+	}
+}
+
 // TestCompressedDataThatIsSpoiled is unreadable, never another result, whichever bit of it is
 // spoiled.
 func TestCompressedDataThatIsSpoiled(t *testing.T) {
