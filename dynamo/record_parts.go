@@ -149,7 +149,7 @@ func (s *Store) ReadResult(ctx context.Context, r store.Record) ([]byte, error) 
 	if !ok {
 		return nil, unreadable("attribute %q of type S is malformed", s.attr.parts.name)
 	}
-	result, err := s.readParts(ctx, op, r, l)
+	result, err := s.readParts(ctx, op, r, l, encoding)
 	if err != nil {
 		return nil, err
 	}
@@ -165,8 +165,8 @@ func (s *Store) ReadResult(ctx context.Context, r store.Record) ([]byte, error) 
 }
 
 // readParts has no more than one batch in memory beside what it returns.
-func (s *Store) readParts(ctx context.Context, op string, r store.Record, l partList) ([]byte, error) {
-	stored := make([]byte, 0, l.size+headroom)
+func (s *Store) readParts(ctx context.Context, op string, r store.Record, l partList, encoding string) ([]byte, error) {
+	var stored []byte
 	for first := 1; first <= l.count; first += readBatch {
 		keys := make([]item, min(readBatch, l.count-first+1))
 		for i := range keys {
@@ -181,7 +181,10 @@ func (s *Store) readParts(ctx context.Context, op string, r store.Record, l part
 			if !ok {
 				return nil, unreadable("part %d of %d is missing", n, l.count)
 			}
-			stored = append(stored, part...)
+			if l.count == 1 && encoding != "" {
+				return part, nil // what it expands to is a copy
+			}
+			stored = append(slices.Grow(stored, l.size+headroom-len(stored)), part...)
 		}
 	}
 	return stored, nil
