@@ -33,11 +33,10 @@ func (s *Store) Claim(ctx context.Context, r store.Record, now time.Time) (held 
 	it := s.attr.encode(&r, c)
 	s.attr.encodeSteps(it, r, steps)
 	e := newExpression()
-	e.claimable(s.attr, now)
 	in := &dynamodb.PutItemInput{
 		TableName:                           aws.String(s.table),
 		Item:                                it,
-		ConditionExpression:                 aws.String(e.condition),
+		ConditionExpression:                 aws.String(e.claimable(s.attr, now)),
 		ExpressionAttributeNames:            e.names,
 		ExpressionAttributeValues:           e.values,
 		ReturnValuesOnConditionCheckFailure: types.ReturnValuesOnConditionCheckFailureAllOld,
@@ -111,7 +110,7 @@ func (s *Store) update(ctx context.Context, op string, seen, next store.Record) 
 	return types.Update{
 		TableName:                           aws.String(s.table),
 		Key:                                 s.attr.key(seen.Key),
-		ConditionExpression:                 aws.String(e.condition),
+		ConditionExpression:                 aws.String(string(e.condition)),
 		UpdateExpression:                    e.update(),
 		ExpressionAttributeNames:            e.names,
 		ExpressionAttributeValues:           e.values,
@@ -152,7 +151,7 @@ func (s *Store) Delete(ctx context.Context, seen store.Record) (deleted bool, er
 	_, err = s.client.DeleteItem(ctx, &dynamodb.DeleteItemInput{
 		TableName:                 aws.String(s.table),
 		Key:                       s.attr.key(seen.Key),
-		ConditionExpression:       aws.String(e.condition),
+		ConditionExpression:       aws.String(string(e.condition)),
 		ExpressionAttributeNames:  e.names,
 		ExpressionAttributeValues: e.values,
 	}, a.observe, readQuickly)

@@ -92,7 +92,7 @@ func (x *expiring) delete(ctx context.Context, it item) (deleted bool, err error
 	}
 	_, err = x.client.DeleteItem(ctx, &dynamodb.DeleteItemInput{
 		TableName: aws.String(x.table), Key: a.key(key),
-		ConditionExpression:      aws.String(strings.TrimPrefix(e.condition, " AND ")),
+		ConditionExpression:      aws.String(string(e.condition)),
 		ExpressionAttributeNames: e.names, ExpressionAttributeValues: e.values,
 	})
 	_, changes := errors.AsType[*types.ReplicatedWriteConflictException](err)

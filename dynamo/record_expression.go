@@ -12,7 +12,7 @@ import (
 // expression collects the condition and the changes of one write with the names and values they
 // refer to. DynamoDB rejects names and values that are not referred to.
 type expression struct {
-	condition           string
+	condition           []byte
 	sets, removes, adds []byte // the clauses of an update
 	names               map[string]string
 	values              item
@@ -24,12 +24,12 @@ func newExpression() *expression {
 
 // claimable is the condition of a claim, [store.Record.Claimable]. Expiries are whole seconds and
 // leases whole milliseconds, so now rounded down decides like now itself.
-func (e *expression) claimable(a *attributes, now time.Time) {
+func (e *expression) claimable(a *attributes, now time.Time) (condition string) {
 	e.use(a.id, a.status, a.expiration, a.lease)
 	e.values[":in_progress"] = textValue(string(store.StatusInProgress))
 	e.values[":now"] = numberValue(now.Unix())
 	e.values[":now_ms"] = numberValue(now.UnixMilli())
-	e.condition = "attribute_not_exists(#id) OR (#expiration <= :now AND " +
+	return "attribute_not_exists(#id) OR (#expiration <= :now AND " +
 		"(#status <> :in_progress OR attribute_not_exists(#lease) OR #lease <= :now_ms))"
 }
 
@@ -37,14 +37,14 @@ func (e *expression) claimable(a *attributes, now time.Time) {
 func (e *expression) sameAs(a *attributes, seen store.Record) {
 	e.use(a.status)
 	e.values[":seen_status"] = textValue(string(seen.Status))
-	e.condition = "#status = :seen_status"
+	e.and("#status = :seen_status")
 	e.same(a.owner, ":seen_owner", textOrNone(seen.Owner))
 	if seen.Owner == "" {
 		// The expiry was rounded up to the second when it was read.
 		e.use(a.expiration)
 		e.values[":seen_expiration"] = numberValue(seen.Expiry.Unix())
 		e.values[":second_before"] = numberValue(seen.Expiry.Unix() - 1)
-		e.condition += " AND #expiration > :second_before AND #expiration <= :seen_expiration"
+		e.and("#expiration > :second_before AND #expiration <= :seen_expiration")
 	}
 	if seen.Owner == "" || !seen.Lease.IsZero() {
 		e.same(a.lease, ":seen_lease", says(&seen.Lease).value())
@@ -61,11 +61,11 @@ func (e *expression) sameAs(a *attributes, seen store.Record) {
 func (e *expression) same(at attribute, ref string, seen types.AttributeValue) {
 	e.use(at)
 	if seen == nil {
-		e.condition += " AND attribute_not_exists(" + at.ref + ")"
+		e.and("attribute_not_exists(", at.ref, ")")
 		return
 	}
 	e.values[ref] = seen
-	e.condition += " AND " + at.ref + " = " + ref
+	e.and(at.ref, " = ", ref)
 }
 
 // neverShorter adds the condition that a lease does not move back, [store.Record.Shortens].
@@ -76,7 +76,7 @@ func (e *expression) neverShorter(a *attributes, seen, next store.Record) {
 	}
 	e.use(a.lease)
 	e.values[a.lease.value] = numberValue(next.Lease.UnixMilli())
-	e.condition += " AND (attribute_not_exists(#lease) OR #lease <= " + a.lease.value + ")"
+	e.and("(attribute_not_exists(#lease) OR #lease <= ", a.lease.value, ")")
 }
 
 // setFields changes what differs between seen and next. A zero lease of next keeps the held one.
@@ -108,17 +108,17 @@ func (e *expression) setContent(a *attributes, c content, seen, next store.Recor
 func (e *expression) set(at attribute, v types.AttributeValue) {
 	e.use(at)
 	if v == nil {
-		e.removes = listed(e.removes, " REMOVE ", at.ref)
+		e.removes = listed(e.removes, " REMOVE ", ", ", at.ref)
 		return
 	}
 	e.values[at.value] = v
-	e.sets = append(append(listed(e.sets, " SET ", at.ref), " = "...), at.value...)
+	e.sets = listed(e.sets, " SET ", ", ", at.ref, " = ", at.value)
 }
 
 func (e *expression) count(at attribute) {
 	e.use(at)
 	e.values[at.value] = numberValue(1)
-	e.adds = append(append(listed(e.adds, " ADD ", at.ref), ' '), at.value...)
+	e.adds = listed(e.adds, " ADD ", ", ", at.ref, " ", at.value)
 }
 
 func (e *expression) use(ats ...attribute) {
@@ -127,13 +127,19 @@ func (e *expression) use(ats ...attribute) {
 	}
 }
 
-// listed appends to a clause, which begins with its verb and has commas between what it lists.
-func listed(clause []byte, verb, text string) []byte {
-	separator := ", "
+// and adds to the condition what these texts make together.
+func (e *expression) and(texts ...string) { e.condition = listed(e.condition, "", " AND ", texts...) }
+
+// listed appends what these texts make together to what a clause, which begins so, lists already.
+func listed(clause []byte, begin, separator string, texts ...string) []byte {
 	if clause == nil {
-		clause, separator = make([]byte, 0, 192), verb
+		clause, separator = make([]byte, 0, 176), begin
 	}
-	return append(append(clause, separator...), text...)
+	clause = append(clause, separator...)
+	for _, text := range texts {
+		clause = append(clause, text...)
+	}
+	return clause
 }
 
 // update returns the update expression, nil if there is nothing to change.

@@ -100,11 +100,15 @@ func (a *attributes) all() []attribute {
 // composite reports whether the table has a sort key.
 func (a *attributes) composite() bool { return a.sort.name != "" }
 
-func (a *attributes) key(k string) item {
+func (a *attributes) key(k string) item { return a.keyed(make(item), k) }
+
+// keyed gives an item its key.
+func (a *attributes) keyed(it item, k string) item {
 	if a.composite() {
-		return item{a.id.name: textValue(a.partition), a.sort.name: textValue(k)}
+		it[a.id.name] = textValue(a.partition)
 	}
-	return item{a.id.name: textValue(k)}
+	it[a.recordKey().name] = textValue(k)
+	return it
 }
 
 // recordKey is the attribute that holds the record key.
@@ -117,7 +121,7 @@ func (a *attributes) recordKey() attribute {
 
 // encode leaves out the attributes that would be empty.
 func (a *attributes) encode(r *store.Record, c content) item {
-	it := a.key(r.Key)
+	it := a.keyed(make(item, 12), r.Key)
 	set(it, a.data, c.data)
 	set(it, a.parts, textOrNone(c.parts))
 	set(it, a.encoding, textOrNone(c.encoding))

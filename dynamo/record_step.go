@@ -58,14 +58,17 @@ func (s *Store) placeSteps(ctx context.Context, op string, seen, next store.Reco
 	if len(next.Steps) == 0 {
 		return nil, false, nil
 	}
-	for _, step := range next.Steps {
+	names := make([]string, 0, len(next.Steps))
+	for name, step := range next.Steps {
 		if len(step.Result) > maxResult {
 			return nil, false, tooLargeResult(op, len(step.Result))
 		}
+		names = append(names, name)
 	}
+	slices.Sort(names)
 	parts, room := false, s.stepRoom(seen.Steps, next.Steps)
 	changes := make([]stepChange, 0, len(next.Steps))
-	for _, name := range slices.Sorted(maps.Keys(next.Steps)) {
+	for _, name := range names {
 		step := next.Steps[name]
 		change := stepChange{name: name, starts: step.Kind == store.StepStarted}
 		if step.Kind != "" {
@@ -157,7 +160,7 @@ func (e *expression) setSteps(a *attributes, seen, next store.Record, changes []
 		for n, c := range changes {
 			at := a.step(n, c.name)
 			if c.starts {
-				e.condition += " AND attribute_not_exists(" + at.ref + ")"
+				e.and("attribute_not_exists(", at.ref, ")")
 			}
 			e.set(at, c.value)
 		}
