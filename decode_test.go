@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/aws/aws-lambda-go/events"
 	"github.com/aws/aws-lambda-go/lambda"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -106,3 +107,29 @@ func TestDecodeErrorHoldsWhatIsHarmless(t *testing.T) {
 	require.NotErrorIs(t, err, errCard)
 	require.NotErrorAs(t, err, new(errStrict), "which may hold anything, so it is not shown")
 }
+
+// TestEventByValueMayHaveNoJSONForm: that of an HTTP API may, in the context of an authorizer.
+func TestEventByValueMayHaveNoJSONForm(t *testing.T) {
+	t.Parallel()
+	type (
+		request  = events.APIGatewayV2HTTPRequest
+		response = events.APIGatewayV2HTTPResponse
+	)
+	h := idempotent.Wrap(func(context.Context, request) (response, error) {
+		return response{}, errors.New("it was executed")
+	}, memory.New(), idempotent.WithOperation("charge"))
+	var e request
+	e.RequestContext.HTTP.Method = "GET"
+	e.RequestContext.Authorizer = &events.APIGatewayV2HTTPRequestContextAuthorizerDescription{
+		Lambda: map[string]any{"tier": formless{}},
+	}
+	_, err := h.Handle(t.Context(), e)
+	var refused *idempotent.Error
+	require.ErrorAs(t, err, &refused)
+	require.ErrorIs(t, err, idempotent.ErrEncode)
+	assert.Equal(t, "the event", refused.Field)
+}
+
+type formless struct{}
+
+func (formless) MarshalJSON() ([]byte, error) { return nil, errors.New("it has no JSON form") }

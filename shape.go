@@ -102,10 +102,8 @@ func (s *source) json() ([]byte, error) {
 	return s.payload, nil
 }
 
+// encoded encodes an event that is decoded.
 func (s *source) encoded() ([]byte, error) {
-	if _, err := s.event(); err != nil {
-		return nil, err
-	}
 	text, err := encodeJSON(s.value())
 	if wrong, ok := errors.AsType[*Error](err); ok {
 		wrong.Field = sourceEvent

@@ -34,12 +34,14 @@ var neverProtected = map[string]string{
 func (s *httpShape) identify(ctx context.Context, src *source) (request, error) {
 	r := new(gateway.Request)
 	src.http = r
-	if src.decoded || !s.gateway.Scan(src.payload, false, r) {
-		encoded, err := src.encoded()
+	if src.decoded || !s.gateway.Scan(src.payload, r) {
+		in, err := src.event()
+		if err == nil && !s.gateway.Read(in, r) {
+			_, err = src.encoded() // says what of it has no JSON form
+		}
 		if err != nil {
 			return request{}, err
 		}
-		s.gateway.Scan(encoded, true, r)
 	}
 	defer r.Forget()
 	if r.Refusal != nil {

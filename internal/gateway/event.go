@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
@@ -33,7 +34,7 @@ type header struct {
 }
 
 // part says what a member of an event is to its request. Each family has it elsewhere.
-type part int
+type part int32
 
 const (
 	partMethod part = iota + 1
@@ -69,33 +70,42 @@ const (
 
 // member is the place where the events of a family have a part.
 type member struct {
-	path string // the names from the event inwards, with dots between them
+	path string // the fields from the event inwards, and the names in a map, with dots between them
 	part part
 }
 
 // membersOfAll are in the same place in all families.
 var membersOfAll = []member{
-	{"headers", partHeaders},
-	{"body", partBody},
-	{"isBase64Encoded", partBase64},
+	{"Headers", partHeaders},
+	{"Body", partBody},
+	{"IsBase64Encoded", partBase64},
 }
 
 // node is a place in an event that counts: a part of the request, or an object with such places.
 type node struct {
-	name    string
+	name    string // in JSON
+	field   int32  // the number of the field, unless it stands in a map
 	part    part
 	members []*node
 }
 
-func rootOf(members []member) *node {
+// rootOf makes a tree of the places in the events of a type. By the tags of the type, a scanner
+// finds a part in JSON where the decoder would.
+func rootOf(event reflect.Type, members []member) *node {
 	root := &node{}
 	for _, m := range members {
-		n := root
+		n, in := root, event
 		for name := range strings.SplitSeq(m.path, ".") {
-			at := slices.IndexFunc(n.members, func(m *node) bool { return m.name == name })
+			child := node{name: name}
+			if in = ElemOf(in); in.Kind() == reflect.Struct {
+				field, _ := in.FieldByName(name)
+				child.name, _, _ = strings.Cut(field.Tag.Get("json"), ",")
+				child.field, in = int32(field.Index[0]), field.Type //nolint:gosec // a struct has few fields
+			}
+			at := slices.IndexFunc(n.members, func(m *node) bool { return m.name == child.name })
 			if at < 0 {
 				at = len(n.members)
-				n.members = append(n.members, &node{name: name})
+				n.members = append(n.members, new(child))
 			}
 			n = n.members[at]
 		}
@@ -104,19 +114,25 @@ func rootOf(members []member) *node {
 	return root
 }
 
-// Scan reads a request from the JSON of its event, and copies what it keeps. It does not look at
-// what follows the event, or is no part of the request: the decoder may still refuse the event.
+// Scan reads a request from the JSON of its event, as a gateway or a client sent it, and copies
+// what it keeps. It does not look at what follows the event, or is no part of the request: the
+// decoder may still refuse the event.
 //
-// The JSON is as a gateway or a client sent it, or, if encoded is true, as encoding/json encodes an
-// event of the handler's type. Of what was sent, Scan reports false if the decoder has rules of its
-// own for something in it, and if it is no event: then decode the event, encode it, and scan that.
-// Until then the request is refused.
-func (f *Family) Scan(payload []byte, encoded bool, r *Request) bool {
+// Scan reports false if the decoder has rules of its own for something in the event, and if it is
+// no event: then decode it, and [Family.Read] the result. Until then the request is refused.
+func (f *Family) Scan(payload []byte, r *Request) bool {
+	return f.read(r, func(e *event) bool {
+		s := scanner{text: payload, event: e}
+		return s.value(f.root, jsontext.Space(payload, 0)) >= 0
+	})
+}
+
+// read makes a request of the parts that take finds in its event. It reports false if take does.
+func (f *Family) read(r *Request, take func(e *event) bool) bool {
 	*r = Request{Refusal: errUnread}
 	e := &r.event
 	e.names, e.headers = f.names, append(e.room[:0], make([]header, len(f.names))...)
-	s := scanner{text: payload, encoded: encoded, event: e}
-	if s.value(f.root, jsontext.Space(payload, 0)) < 0 {
+	if !take(e) {
 		return false
 	}
 	r.Refusal = nil
@@ -126,8 +142,8 @@ func (f *Family) Scan(payload []byte, encoded bool, r *Request) bool {
 	r.Caller = e.caller()
 	if raw := e.text[partRawQuery]; raw != "" {
 		r.query = parseQuery(raw)
-	} else if e.query != nil || e.multiQuery != nil {
-		r.query = queryOf(e.query, e.multiQuery)
+	} else if len(e.query)+len(e.multiQuery) > 0 {
+		r.query.fields = fieldsOf(e.query, e.multiQuery, func(string) bool { return true })
 	}
 	f.request(r)
 	if r.Route == "$default" || strings.Contains(r.Route, "+}") {
@@ -140,12 +156,30 @@ func (f *Family) Scan(payload []byte, encoded bool, r *Request) bool {
 	return true
 }
 
+// header is the place of a header, nil if it does not count. name may be in any spelling.
+func (e *event) header(name string) *header {
+	for i, known := range e.names {
+		if strings.EqualFold(known, name) {
+			return &e.headers[i]
+		}
+	}
+	return nil
+}
+
+// add adds a value. Values from multiValueHeaders replace those from headers.
+func (h *header) add(from part, value string) {
+	if from != h.from {
+		h.from, h.values = from, h.one[:0]
+	}
+	h.values = append(h.values, value)
+}
+
 // scanner keeps the parts of a request. Its methods take what is at a position, and return the
 // position behind it, or -1 where Scan reports false. What no node stands for is skipped unread.
 type scanner struct {
 	text []byte
-	// encoded is true of JSON that encoding/json made of a decoded event: each name is there once,
-	// and spelled as the type of the event spells it, or, in a map, as data.
+	// encoded is true of JSON that encoding/json made of a decoded map, see [Family.Read]. The
+	// decoder is done with it: a name is data, and what is not expected does not count.
 	encoded bool
 	event   *event
 	// room keeps copies of texts in few allocations. The payload belongs to the caller.
@@ -235,12 +269,10 @@ func (s *scanner) object(n *node, at int) (end int) {
 func (s *scanner) headers(from part, at int) (end int) {
 	return s.within(at, func(sent []byte, at int) int {
 		s.event.hasMulti = s.event.hasMulti || from == partMultiHeaders
-		name := string(sent)
-		i := slices.IndexFunc(s.event.names, func(n string) bool { return strings.EqualFold(n, name) })
-		if i < 0 {
+		h := s.event.header(string(sent))
+		if h == nil {
 			return jsontext.End(s.text, at)
 		}
-		h := &s.event.headers[i]
 		add := func(_ []byte, at int) int {
 			end := jsontext.End(s.text, at)
 			if end < 0 || s.text[at] != '"' {
@@ -250,14 +282,11 @@ func (s *scanner) headers(from part, at int) (end int) {
 			if !ok {
 				return -1
 			}
-			if from != h.from { // values from multiValueHeaders replace one from headers
-				h.from, h.values = from, h.one[:0]
-			}
-			h.values = append(h.values, value)
+			h.add(from, value)
 			return end
 		}
 		switch value := s.text[at:]; {
-		case len(value) == 0, !s.encoded && h.from == from:
+		case len(value) == 0, h.from == from:
 			return -1
 		case from == partHeaders && h.from == partMultiHeaders, from == partMultiHeaders && value[0] == 'n':
 			return jsontext.End(s.text, at)

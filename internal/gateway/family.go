@@ -10,9 +10,10 @@
 //
 // Decoding an event would take longer than the rest of a replay. So [Family.Scan] reads its JSON.
 // Where the decoder has rules of its own, for a name in another case or one that is there twice,
-// the event is decoded and encoded, and Scan reads that. An event by value is encoded, too: there
-// is one reader of events. In the same way [Family.Splice] adds headers to the JSON of most
-// responses, and [Family.Announce] to any response.
+// the event is decoded, and [Family.Read] takes the parts of the request from its fields. An event
+// by value is read so, too. Both find the parts by one list of places, and make the request in one
+// way. Likewise [Family.Splice] adds headers to the JSON of most responses, and [Family.Announce]
+// to any response.
 //
 // # Adding a family
 //
@@ -50,7 +51,7 @@ type Family struct {
 type kind struct {
 	of              string // the gateway, in words that follow "of"
 	event, response reflect.Type
-	members         []member       // where the JSON of an event has the parts of a request
+	members         []member       // where an event has the parts of a request
 	request         func(*Request) // fills in what only this gateway has
 	// ends are what the JSON of a response may end with, none for a family whose responses
 	// [Family.Splice] does not know. Texts of families that begin alike end differently.
@@ -86,7 +87,8 @@ func FamilyOf(in, out reflect.Type, headers ...string) (f *Family, ofTwo string)
 	}
 	names := append([]string{httpfield.ContentType, httpfield.TraceID, httpfield.ForwardedFor}, headers...)
 	return &Family{
-		kind: k, names: slices.Compact(httpfield.Lowered(names)), root: rootOf(k.members), none: none.Interface(),
+		kind: k, names: slices.Compact(httpfield.Lowered(names)), root: rootOf(k.event, k.members),
+		none: none.Interface(),
 	}, ""
 }
 

@@ -3,7 +3,6 @@ package gateway
 import (
 	"encoding/base64"
 	"errors"
-	"maps"
 	"net/url"
 	"slices"
 	"strconv"
@@ -13,10 +12,10 @@ import (
 	"github.com/go-idempotent/idempotent/internal/httpfield"
 )
 
-// Request is an HTTP request, whichever gateway has passed it on. Its strings belong to it: a
-// handler that changes its event does not change them. [Family.Scan] replaces whatever it holds.
-// The zero Request was never read. Do not copy a Request: it keeps headers within itself. It is not
-// safe for concurrent use.
+// Request is an HTTP request, whichever gateway has passed it on. A handler that changes its event
+// does not change it: it shares no map and no slice with it. [Family.Scan] and [Family.Read]
+// replace whatever it holds. The zero Request was never read. Do not copy a Request: it keeps
+// headers within itself. It is not safe for concurrent use.
 type Request struct {
 	Method string // in capitals; empty if the event has none
 	// Path is the path that the client asked for. Route is the template that the gateway matched,
@@ -44,10 +43,8 @@ var errUnread = errors.New("the event is none of a gateway")
 // Header returns the values of a request header in the order in which they were sent, nil for one
 // that was not sent, or that [FamilyOf] was not told of. name may be in any spelling.
 func (r *Request) Header(name string) []string {
-	for i, known := range r.event.names {
-		if strings.EqualFold(known, name) && len(r.event.headers[i].values) > 0 {
-			return r.event.headers[i].values
-		}
+	if h := r.event.header(name); h != nil {
+		return h.values
 	}
 	return nil
 }
@@ -98,22 +95,30 @@ func (q *query) decode() bool {
 	return true
 }
 
-// queryOf collects the fields of a query that the gateway has taken apart. If a name has values in
-// multi, these are all of them. Names are sorted: different ones may become equal when they are
-// decoded, and then the order of their values must not be a matter of chance.
-func queryOf(single map[string]string, multi map[string][]string) query {
-	var q query
-	for _, name := range slices.Sorted(maps.Keys(multi)) {
-		for _, value := range multi[name] {
-			q.fields = append(q.fields, field{name, value})
+// fieldsOf collects those fields that count of a query that the gateway has taken apart, or of
+// headers. If a name has values in multi, these are all of them. Names are sorted: different ones
+// may become equal when they are decoded, or compared, and then the order of their values must not
+// be a matter of chance.
+func fieldsOf(single map[string]string, multi map[string][]string, counts func(name string) bool) []field {
+	const usual = 8
+	fields := make([]field, 0, usual)
+	for name, values := range multi {
+		for _, value := range values {
+			if counts(name) {
+				fields = append(fields, field{name, value})
+			}
 		}
 	}
-	for _, name := range slices.Sorted(maps.Keys(single)) {
-		if len(multi[name]) == 0 {
-			q.fields = append(q.fields, field{name, single[name]})
+	byName := func(a, b field) int { return strings.Compare(a.name, b.name) }
+	slices.SortStableFunc(fields, byName)
+	several := len(fields)
+	for name, value := range single {
+		if len(multi[name]) == 0 && counts(name) {
+			fields = append(fields, field{name, value})
 		}
 	}
-	return q
+	slices.SortFunc(fields[several:], byName)
+	return fields
 }
 
 // Fingerprint digests method, path, query and body of r, and those headers that count, with h. It

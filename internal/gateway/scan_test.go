@@ -27,7 +27,7 @@ func readerOf[In, Out any](t testing.TB) eventReader {
 	f, ok := familyOf[In, Out]("Idempotency-Key", "X-Sent-At", "X-Client-Tags", "Accept")
 	require.True(t, ok)
 	return eventReader{
-		scan: func(payload []byte, r *Request) bool { return f.Scan(payload, false, r) },
+		scan: func(payload []byte, r *Request) bool { return f.Scan(payload, r) },
 		decode: func(payload []byte) (*Request, error) {
 			var in In
 			// As in Lambda, what follows the event does not count.
@@ -35,7 +35,7 @@ func readerOf[In, Out any](t testing.TB) eventReader {
 			if err := json.NewDecoder(bytes.NewReader(payload)).Decode(&in); err != nil {
 				return &r, err
 			}
-			reads(f, in, &r)
+			reads(f, &in, &r)
 			return &r, nil
 		},
 	}
@@ -105,12 +105,10 @@ func TestWhatIsNoEventIsRefused(t *testing.T) {
 	t.Parallel()
 	f, ok := familyOf[requestV2, responseV2]()
 	require.True(t, ok)
-	for _, encoded := range []bool{false, true} {
-		for _, payload := range []string{"[]", `{"requestContext":{"http":{"method":"POST"`, ""} {
-			var r Request
-			assert.False(t, f.Scan([]byte(payload), encoded, &r), payload)
-			assert.Equal(t, errUnread, r.Refusal, payload)
-		}
+	for _, payload := range []string{"[]", `{"requestContext":{"http":{"method":"POST"`, ""} {
+		var r Request
+		assert.False(t, f.Scan([]byte(payload), &r), payload)
+		assert.Equal(t, errUnread, r.Refusal, payload)
 	}
 }
 
