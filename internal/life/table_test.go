@@ -15,7 +15,7 @@ import (
 	"github.com/go-idempotent/idempotent/store"
 )
 
-var update = flag.Bool("update", false, "write the table into doc.go")
+var update = flag.Bool("update", false, "write the table into doc.go, and the records into testdata")
 
 var (
 	now     = time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC)
@@ -276,9 +276,16 @@ func table(t *testing.T) string {
 		above = cells
 	}
 	b.WriteString("//\n// † with attention ‡ given up, as before. " +
-		"A list does not read the record of what may run.\n//\n")
-	follow := func(event string, r store.Record) { line("%-21s %s", event, becomes(r)) }
-	b.WriteString("// A renewal of a claim moves its lease, a step nothing that stands here.\n//\n")
+		"A list does not read the record of what may run.\n")
+	return b.String()
+}
+
+// records are those that follow, in words.
+func records(t *testing.T) string {
+	t.Helper()
+	var b strings.Builder
+	follow := func(event string, r store.Record) { fmt.Fprintf(&b, "\t%-26s %s\n", event, becomes(r)) }
+	b.WriteString("A renewal of a claim moves its lease, a step nothing that stands here.\n\n")
 	for _, claims := range [][]claimed{
 		{{"A claim of a handler that executes again is followed by", again, store.Record{}}},
 		{
@@ -293,7 +300,7 @@ func table(t *testing.T) string {
 			{", released", asking, record(because(store.ReasonReleased), step(store.StepValue), watched)},
 		},
 	} {
-		fmt.Fprintf(&b, "// %s\n//\n", claims[0].words)
+		fmt.Fprintf(&b, "%s\n\n", claims[0].words)
 		last := claims[len(claims)-1]
 		for i, event := range followers(t, last) {
 			above, label := "", event.name
@@ -305,9 +312,9 @@ func table(t *testing.T) string {
 				label = event.name + last.words
 			}
 		}
-		b.WriteString("//\n")
+		b.WriteString("\n")
 	}
-	b.WriteString("// A delivery that refuses crashes makes UNKNOWN what\n//\n")
+	b.WriteString("A delivery that refuses crashes makes UNKNOWN what\n\n")
 	refused := make(map[string]string)
 	for _, r := range met() {
 		j := claimant(refuses).Meets(r.Record, now)
@@ -316,12 +323,12 @@ func table(t *testing.T) string {
 		}
 		words := becomes(j.Next)
 		if refused[r.name] == "" {
-			line("%-26s %s", r.name, words)
+			follow(r.name, j.Next)
 			refused[r.name] = words
 		}
 		require.Equal(t, refused[r.name], words, r.name)
 	}
-	b.WriteString("//\n// A person settles a record that is UNKNOWN, with an open step:\n//\n")
+	b.WriteString("\nA person settles a record that is UNKNOWN, with an open step:\n\n")
 	s := life.Settling{By: "dana", Why: "ticket", What: "as said", Now: now, Retention: 24 * time.Hour}
 	held := record(unknown, step(store.StepStarted))
 	follow("executed", s.Completed(held, "", []byte(`1`)))
@@ -334,10 +341,11 @@ func table(t *testing.T) string {
 const (
 	tableBegins = "// # The table\n//\n"
 	tableEnds   = "package life"
+	recordsFile = "testdata/records.txt"
 )
 
-// TestTheTableOfThePackageIsWhatItDoes compares doc.go with what the functions do. Whoever changes
-// one reads the table: go test -update.
+// TestTheTableOfThePackageIsWhatItDoes compares doc.go, and the records that follow, with what the
+// functions do. Whoever changes one reads both: go test -update.
 func TestTheTableOfThePackageIsWhatItDoes(t *testing.T) {
 	t.Parallel()
 	text, err := os.ReadFile("doc.go")
@@ -345,10 +353,14 @@ func TestTheTableOfThePackageIsWhatItDoes(t *testing.T) {
 	head, rest, _ := strings.Cut(string(text), tableBegins)
 	if *update {
 		require.NoError(t, os.WriteFile("doc.go", []byte(head+tableBegins+table(t)+tableEnds+"\n"), 0o644))
+		require.NoError(t, os.WriteFile(recordsFile, []byte(records(t)), 0o644))
 		return
 	}
 	was, _, _ := strings.Cut(rest, tableEnds)
 	require.Equal(t, was, table(t))
+	follow, err := os.ReadFile(recordsFile)
+	require.NoError(t, err)
+	require.Equal(t, string(follow), records(t))
 }
 
 // TestALostReplyIsKnownByWhatTheRecordSays: any other write leaves another token, status or time.
