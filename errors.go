@@ -8,6 +8,7 @@ import (
 
 	"github.com/go-idempotent/idempotent/internal/errortype"
 	"github.com/go-idempotent/idempotent/internal/execution"
+	"github.com/go-idempotent/idempotent/internal/gateway"
 	"github.com/go-idempotent/idempotent/report"
 )
 
@@ -259,7 +260,7 @@ func (e *quietError) Unwrap() error { return e.err }
 
 // typeOf names the type of an error, unless that says nothing.
 func typeOf(err error) string {
-	if path := elemOf(reflect.TypeOf(err)).PkgPath(); path == "errors" || path == "fmt" {
+	if path := gateway.ElemOf(reflect.TypeOf(err)).PkgPath(); path == "errors" || path == "fmt" {
 		return ""
 	}
 	return fmt.Sprintf(", with a %T", err)
@@ -274,10 +275,3 @@ const (
 	optionTenant      = "WithTenant"
 	optionFingerprint = "WithFingerprint" // the function, not the path
 )
-
-func elemOf(t reflect.Type) reflect.Type {
-	if t.Kind() == reflect.Pointer {
-		return t.Elem()
-	}
-	return t
-}

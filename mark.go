@@ -7,6 +7,7 @@ import (
 	"github.com/aws/aws-lambda-go/lambda/messages"
 
 	"github.com/go-idempotent/idempotent/internal/execution"
+	"github.com/go-idempotent/idempotent/internal/gateway"
 )
 
 // NotExecuted marks an error of which the handler knows that nothing happened. The key is released,
@@ -70,7 +71,7 @@ func failureOf(err error) ReplayedError {
 	if reported, ok := err.(messages.InvokeResponse_Error); ok { //nolint:errorlint // Lambda looks at the outermost type
 		return ReplayedError{Type: reported.Type, Message: reported.Message}
 	}
-	return ReplayedError{Type: elemOf(reflect.TypeOf(err)).Name(), Message: err.Error()}
+	return ReplayedError{Type: gateway.ElemOf(reflect.TypeOf(err)).Name(), Message: err.Error()}
 }
 
 // reported returns an error as Lambda reports it: one of this package under its name, and the

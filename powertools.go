@@ -12,6 +12,7 @@ import (
 	"github.com/aws/aws-lambda-go/events"
 
 	"github.com/go-idempotent/idempotent/fingerprint"
+	"github.com/go-idempotent/idempotent/internal/gateway"
 	"github.com/go-idempotent/idempotent/internal/powertools"
 	"github.com/go-idempotent/idempotent/internal/setup"
 	"github.com/go-idempotent/idempotent/jmespath"
@@ -244,7 +245,7 @@ func (r *powertoolsRecords) decode(held store.Record) (result []byte, err error)
 // https://docs.aws.amazon.com/apigateway/latest/developerguide/http-api-develop-integrations-lambda.html.
 func (r *powertoolsRecords) withStatus(result []byte) ([]byte, error) {
 	optional := false
-	switch elemOf(r.out) {
+	switch gateway.ElemOf(r.out) {
 	case reflect.TypeFor[events.APIGatewayV2HTTPResponse](), reflect.TypeFor[events.LambdaFunctionURLResponse]():
 		optional = true
 	case reflect.TypeFor[events.APIGatewayProxyResponse](), reflect.TypeFor[events.ALBTargetGroupResponse]():

@@ -87,7 +87,7 @@ func (c *config) complete(in reflect.Type) {
 	if k.newHash = fingerprint.New; k.digestKey != nil {
 		k.newHash = func(purpose string) *fingerprint.Hash { return fingerprint.NewKeyed(k.digestKey, purpose) }
 	}
-	if in = elemOf(in); k.records == nil && !numbers.IsEvent(in) {
+	if in = gateway.ElemOf(in); k.records == nil && !numbers.IsEvent(in) {
 		k.numbers, k.exactNumbers = numbers.Of(in)
 	}
 	for _, path := range []**jmespath.Expression{&k.keyPath, &k.fingerprintPath} {

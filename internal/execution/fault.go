@@ -4,7 +4,10 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"runtime/debug"
 	"time"
+
+	"github.com/go-idempotent/idempotent/report"
 )
 
 // Sentinels of errors that the protocol tells, by the names that package idempotent gives them.
@@ -68,4 +71,23 @@ func (f *Fault) As(target any) bool {
 	}
 	as.Set(fault.Convert(as.Type()))
 	return true
+}
+
+// Guarded calls f in a goroutine of its own, and returns its error, or a [*report.PanicError] if it
+// panics or ends its goroutine.
+func Guarded(f func() error) (err error) {
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		returned := false
+		defer func() {
+			if value := recover(); !returned {
+				err = &report.PanicError{Value: value, Stack: debug.Stack()}
+			}
+		}()
+		err = f()
+		returned = true
+	}()
+	<-done
+	return err
 }

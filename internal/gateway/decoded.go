@@ -40,8 +40,11 @@ func (e *event) take(n *node, v reflect.Value, rest map[*node]any) {
 		for _, m := range n.members {
 			e.take(m, v.Field(int(m.field)), rest)
 		}
-	case kind == reflect.Map && v.Len() > 0:
-		e.takeMap(n, v.Interface(), rest)
+	case kind == reflect.Map && v.Len() == 0:
+	case n.part == partHeaders || n.part == partMultiHeaders:
+		e.takeHeaders(n.part, v.Interface())
+	case kind == reflect.Map:
+		rest[n] = v.Interface()
 	case n.part == partBase64:
 		e.isBase64 = v.Bool()
 	case n.part == partBody:
@@ -51,24 +54,15 @@ func (e *event) take(n *node, v reflect.Value, rest map[*node]any) {
 	}
 }
 
-// takeMap takes a map that is not empty. A header that is there in several spellings was sent
-// several times, in the order in which encoding/json writes them. In all families, headers come
-// before multiValueHeaders, whose values replace theirs.
-func (e *event) takeMap(n *node, of any, rest map[*node]any) {
+// takeHeaders takes a map of headers. One that is there in several spellings was sent several
+// times, in the order in which encoding/json writes them. In all families, headers come before
+// multiValueHeaders, whose values replace theirs.
+func (e *event) takeHeaders(from part, of any) {
 	single, _ := of.(map[string]string)
 	multi, _ := of.(map[string][]string)
-	switch {
-	case n.part == partHeaders || n.part == partMultiHeaders:
-		e.hasMulti = multi != nil
-		for _, f := range fieldsOf(single, multi, func(name string) bool { return e.header(name) != nil }) {
-			e.header(f.name).add(n.part, valid(f.value))
-		}
-	case n.part == 0 && single != nil: // the claims of a token
-		for _, m := range n.members {
-			e.text[m.part] = valid(single[m.name])
-		}
-	default:
-		rest[n] = of
+	e.hasMulti = multi != nil
+	for _, f := range fieldsOf(single, multi, func(name string) bool { return e.header(name) != nil }) {
+		e.header(f.name).add(from, valid(f.value))
 	}
 }
 

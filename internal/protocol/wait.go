@@ -11,7 +11,7 @@ import (
 )
 
 // The intervals between two looks at a running execution grow from the first to the last, with
-// jitter.
+// jitter, which keeps many clients of one key apart.
 const (
 	firstLook = 100 * time.Millisecond
 	lastLook  = 2 * time.Second
@@ -38,7 +38,8 @@ func (d *Delivery) await(ctx context.Context, r Result, p execution.Patience) (R
 	end := budgetEnd(ctx, started, wait)
 	slowest := min(d.Report.Claim.Took, wait/2)
 	for n, last := 0, false; !last; n++ {
-		pause, left := interval(ctx, n), max(time.Until(end)-slowest, 0)
+		longest := min(firstLook<<min(n, 10), lastLook)
+		pause, left := longest-execution.Jitter(ctx, longest/2), max(time.Until(end)-slowest, 0)
 		last = pause >= left
 		if !sleep(ctx, min(pause, left)) {
 			return r, false
@@ -78,12 +79,6 @@ func (d *Delivery) await(ctx context.Context, r Result, p execution.Patience) (R
 		}
 	}
 	return r, false
-}
-
-// interval is the wait for look n, from 0. Jitter keeps many clients of one key apart.
-func interval(ctx context.Context, n int) time.Duration {
-	longest := min(firstLook<<min(n, 10), lastLook)
-	return longest - execution.Jitter(ctx, longest/2)
 }
 
 // worthwhile reports whether enough time is left to execute: what was asked for, or else a quarter
