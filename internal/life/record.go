@@ -74,7 +74,8 @@ func (c Claimant) claimed(r store.Record, now time.Time) store.Record {
 	}
 	r.Steps = nil // those of the record stay
 	if c.RefuseCrashed {
-		r.Attention, r.AttentionAt, r.Derived = store.AttentionOf(r.Key), c.Lease, union(derived, c.Derived)
+		names := slices.Compact(slices.Sorted(slices.Values(slices.Concat(derived, c.Derived))))
+		r.Attention, r.AttentionAt, r.Derived = store.AttentionOf(r.Key), c.Lease, names[:min(len(names), maxDerived)]
 	}
 	return r
 }
@@ -88,14 +89,8 @@ func counted(r store.Record) store.Record {
 	return r
 }
 
-// maxDerived is how many names of derived keys a record keeps.
+// maxDerived is how many names of derived keys a record keeps, the first ones in ascending order.
 const maxDerived = 20
-
-// union are the names of both lists, in ascending order, the first ones of too many.
-func union(a, b []string) []string {
-	all := slices.Compact(slices.Sorted(slices.Values(slices.Concat(a, b))))
-	return all[:min(len(all), maxDerived)]
-}
 
 // Renewed is the record of a claim with another lease.
 func (p Policy) Renewed(mine store.Record, lease, now time.Time) store.Record {
