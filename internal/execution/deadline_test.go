@@ -109,16 +109,16 @@ func TestAParentMayEndFirst(t *testing.T) {
 func TestWhatEndsWithADeadlineNeedsNoGoroutine(t *testing.T) {
 	ctx, cancel := WithDeadline(t.Context(), time.Now().Add(time.Hour))
 	before := runtime.NumGoroutine()
-	children := make([]context.Context, 100)
-	for i := range children {
+	var children []<-chan struct{}
+	for range 100 {
 		child, cancelChild := context.WithCancel(ctx)
 		defer cancelChild()
-		children[i] = child
+		children = append(children, child.Done())
 	}
 	assert.Less(t, runtime.NumGoroutine(), before+len(children))
 	cancel()
-	for _, child := range children {
-		<-child.Done()
+	for _, ended := range children {
+		<-ended
 	}
 }
 
