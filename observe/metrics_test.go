@@ -58,7 +58,7 @@ func TestEveryEventMakesAValidLine(t *testing.T) {
 
 func TestEveryEndOfAStepAndOfACommitCounts(t *testing.T) {
 	t.Parallel()
-	steps, commits := constantsOf(t, "step.go", "StepEnd"), constantsOf(t, "step.go", "CommitEnd")
+	steps, commits := constantsOf(t, "delivery.go", "StepEnd"), constantsOf(t, "delivery.go", "CommitEnd")
 	require.Contains(t, steps, string(report.StepLost), "the source was understood")
 	require.Contains(t, commits, string(report.CommitDeclined), "the source was understood")
 	executed := report.Delivery{Operation: "charge", Outcome: report.Executed, Settlement: report.Completed}
