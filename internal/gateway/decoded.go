@@ -29,9 +29,6 @@ func (f *Family) Read(in any, r *Request) bool {
 	})
 }
 
-// claims is the type of the claims of a token.
-var claims = reflect.TypeFor[map[string]string]()
-
 // take takes what the decoder has put into the field of a node: a part, or what has parts in it.
 // What is nil leaves its part as it is, as a null does in JSON. rest gets what has to be scanned.
 func (e *event) take(n *node, v reflect.Value, rest map[*node]any) {
@@ -46,7 +43,7 @@ func (e *event) take(n *node, v reflect.Value, rest map[*node]any) {
 	case kind == reflect.Map && v.Len() == 0:
 	case n.part == partHeaders || n.part == partMultiHeaders:
 		e.takeHeaders(n.part, v.Interface())
-	case kind == reflect.Map && n.part == 0 && v.Type() == claims:
+	case kind == reflect.Map && n.part == 0 && v.Type() == reflect.TypeFor[map[string]string](): // claims
 		for _, m := range n.members {
 			e.text[m.part] = valid(v.Interface().(map[string]string)[m.name]) //nolint:forcetypeassert // its type is that
 		}
