@@ -184,7 +184,7 @@ func (s *Store) readParts(ctx context.Context, op string, r store.Record, l part
 			if l.count == 1 && encoding != "" {
 				return part, nil // what it expands to is a copy
 			}
-			stored = append(slices.Grow(stored, l.size+headroom-len(stored)), part...)
+			stored = append(slices.Grow(stored, max(l.size+headroom-len(stored), 0)), part...)
 		}
 	}
 	return stored, nil

@@ -92,6 +92,10 @@ func TestPartsThatAreMissingOrAltered(t *testing.T) {
 		"longer": {
 			func(item) { part(2)["data"] = B(string(dataOf(part(2))) + "x") }, "the 3 parts do not match the commit",
 		},
+		"far longer than the record says": {
+			func(record item) { record["parts"] = S("3:1000"); dataOf(part(2))[100]++ },
+			"the 3 parts do not match the commit",
+		},
 		"without data":    {func(item) { delete(part(3), "data") }, `attribute "data" of a part has type unknown, not B`},
 		"shortened":       {func(item) { part(3)["data"] = B("x") }, "do not match the commit"},
 		"of another type": {func(item) { part(3)["data"] = S(secret) }, `attribute "data" of a part has type S, not B`},

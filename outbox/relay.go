@@ -18,8 +18,8 @@ import (
 
 // Deliver delivers a message. It returns nil if, and only if, the message has arrived: then it is
 // marked as done. After an error it is tried again, unless that is [Permanent]; a panic is a
-// [PanicError]. It may get the same message more than once. It is called concurrently, with a
-// context that ends in time to mark the message: it has to return then.
+// [PanicError] of its value. It may get the same message more than once. It is called concurrently,
+// with a context that ends in time to mark the message: it has to return then.
 type Deliver func(ctx context.Context, m Message) error
 
 // Permanent marks the error of a delivery that can never succeed, such as that of a message which

@@ -3,6 +3,7 @@ package execution
 import (
 	"context"
 	"errors"
+	"fmt"
 	"runtime"
 	"testing"
 	"testing/synctest"
@@ -119,6 +120,18 @@ func TestWhatEndsWithADeadlineNeedsNoGoroutine(t *testing.T) {
 	cancel()
 	for _, ended := range children {
 		<-ended
+	}
+}
+
+// Mocks print the arguments of calls, and contexts are among them.
+func TestADeadlineIsPrintedAtAnyTime(t *testing.T) {
+	for range 100 {
+		ctx, cancel := WithDeadline(t.Context(), time.Now().Add(time.Hour))
+		printed := make(chan string)
+		go func() { printed <- fmt.Sprintf("%v", ctx) }()
+		ctx.Done()
+		assert.Contains(t, <-printed, "until ")
+		cancel()
 	}
 }
 

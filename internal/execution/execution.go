@@ -185,6 +185,7 @@ func WithDeadline(parent context.Context, end time.Time) (context.Context, conte
 }
 
 func (d *deadline) Deadline() (end time.Time, ok bool) { return d.end, true }
+func (d *deadline) String() string                     { return "until " + d.end.String() } // needs no lock
 
 func (d *deadline) Done() <-chan struct{} {
 	d.mu.Lock()
