@@ -115,15 +115,12 @@ func appendOrdered(dst, text []byte, start, end int, noted []object) []byte {
 // one spelling for each character, so equal bytes are equal characters, and no escape sequence
 // becomes another one under folding.
 //
-// Most keys differ in a character of ASCII, which needs neither their ends nor their escapes.
+// Under folding, too, most keys differ in a character of ASCII, which needs neither their ends nor
+// their escapes.
 func compareKeys(a, b []byte, folding bool) int {
 	i := 1
-	for ; isPlain(a[i]) && isPlain(b[i]); i++ {
-		x, y := a[i], b[i]
-		if folding {
-			x, y = fold.Upper(x), fold.Upper(y)
-		}
-		if x != y {
+	for ; folding && isPlain(a[i]) && isPlain(b[i]); i++ {
+		if x, y := fold.Upper(a[i]), fold.Upper(b[i]); x != y {
 			return cmp.Compare(x, y)
 		}
 	}
@@ -131,13 +128,14 @@ func compareKeys(a, b []byte, folding bool) int {
 		return fold.Compare(a[i:jsontext.End(a, 0)-1], b[i:jsontext.End(b, 0)-1])
 	}
 	for ; ; i++ {
+		if a[i] == b[i] && a[i] != '"' && a[i] != '\\' {
+			continue
+		}
 		x, y := sortUnit(a[i:]), sortUnit(b[i:])
 		if x != y || x == endOfKey {
 			return cmp.Compare(x, y)
 		}
-		if a[i] == '\\' {
-			i++ // the character behind the backslash is not what it looks like
-		}
+		i++ // of the same escape sequence: the character behind the backslash is not what it looks like
 	}
 }
 

@@ -83,7 +83,8 @@ func (p *parser) string(dst []byte) (_ []byte, err error) {
 	}
 }
 
-// isPlain reports whether a byte in a canonical string is a character of ASCII that is not escaped.
+// isPlain reports whether a byte of a string, which is no control character, stands for itself, as
+// one of ASCII.
 func isPlain(c byte) bool { return c < utf8.RuneSelf && c != '"' && c != '\\' }
 
 // escape appends the character that the escape sequence at the current position stands for, or a

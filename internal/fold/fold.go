@@ -23,21 +23,20 @@ func Compare[T string | []byte](one, other T) int {
 	for i < len(one) && j < len(other) {
 		a, first := runeAt(one, i)
 		b, second := runeAt(other, j)
-		if a != b {
-			return cmp.Compare(a, b)
+		if a != b && folded(a) != folded(b) {
+			return cmp.Compare(folded(a), folded(b))
 		}
 		i, j = i+first, j+second
 	}
 	return cmp.Compare(len(one)-i, len(other)-j)
 }
 
-// runeAt returns the folded rune at a position, and its size.
+// runeAt returns the rune at a position, folded if it is one of ASCII, and its size.
 func runeAt[T string | []byte](name T, i int) (r rune, size int) {
 	if c := name[i]; c < utf8.RuneSelf {
 		return rune(Upper(c)), 1
 	}
-	r, size = utf8.DecodeRuneInString(string(name[i:min(i+utf8.UTFMax, len(name))]))
-	return folded(r), size
+	return utf8.DecodeRuneInString(string(name[i:min(i+utf8.UTFMax, len(name))]))
 }
 
 // Upper folds a character of ASCII.
