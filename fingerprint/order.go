@@ -41,7 +41,7 @@ func (p *parser) order(text []byte, start, open, noted int) error {
 	if source := sortMembers(members, text, false); source >= 0 {
 		return &SyntaxError{Offset: source, Reason: "duplicate key"}
 	}
-	if !slices.IsSortedFunc(members, inText) {
+	if !slices.IsSortedFunc(members, func(a, b member) int { return cmp.Compare(a.start, b.start) }) {
 		if p.depth >= immediate {
 			members = slices.Clone(members) // those of other objects take their place
 		}
@@ -56,8 +56,6 @@ func (p *parser) order(text []byte, start, open, noted int) error {
 	return nil
 }
 
-func inText(a, b member) int { return cmp.Compare(a.start, b.start) }
-
 // sortMembers sorts by the keys, and returns where in the source the first key is that is equal to
 // an earlier one, -1 if none is. Members with equal keys stay in the order of the text.
 //
@@ -68,7 +66,7 @@ func sortMembers(members []member, text []byte, folding bool) (source int) {
 	const few = 32
 	if len(members) > few {
 		slices.SortFunc(members, func(a, b member) int {
-			return cmp.Or(compareKeys(text[a.start:], text[b.start:], folding), inText(a, b))
+			return cmp.Or(compareKeys(text[a.start:], text[b.start:], folding), cmp.Compare(a.start, b.start))
 		})
 	}
 	source = -1
