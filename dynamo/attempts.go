@@ -155,7 +155,7 @@ func (p replayProtocol) DeserializeResponse(
 }
 
 // refusedError is a refused condition, which no repetition changes. It says so at once: the SDK
-// would look for a reason to repeat the call, which takes a tenth of its time.
+// would look for a reason to repeat the call, which takes a twentieth of its time.
 type refusedError struct{ error }
 
 func (refusedError) RetryableError() bool { return false }
